@@ -1,0 +1,7 @@
+// drift-audit: are these log-probs right, and if not, where, by how much and why?
+
+#include <unistd.h>
+
+#include "drift-audit/commands.hpp"
+
+int main(int argc, char** argv) { return drift::run_program(drift::this_process(argc, argv, environ)); }

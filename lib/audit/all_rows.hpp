@@ -1,0 +1,37 @@
+#pragma once
+
+// Every rank's results in global row order on rank 0: what statistics, digests and tokens are made of.
+
+#include <string>
+#include <vector>
+
+#include "audit/candidate_pass.hpp"
+#include "audit/oracle_pass.hpp"
+#include "comm/control.hpp"
+
+namespace drift {
+
+struct AllRows {
+  RowValues oracle;                    ///< from the stored bits; left-out rows hold the quiet NaN 0x7fc00000
+  RowValues rounded;                   ///< empty without --candidate-dtype
+  std::vector<RowValues> candidates;   ///< one a formula
+  std::vector<RowCensus> census;
+  std::vector<std::uint8_t> lse_rows;  ///< 1: the row's LSE is compared
+  std::vector<std::uint8_t> logp_rows; ///< 1: the row's log-prob is compared (active and not left out)
+  std::string logits_digest;           ///< over the row digests in row order, hex
+  Certificate certificate;
+  std::vector<bool> replicated;        ///< one a formula: all ranks of each TP group held the same bits
+  std::int64_t bytes_read = 0;
+
+  const RowValues& reference() const { return rounded.lse.empty() ? oracle : rounded; }
+};
+
+/// Collective over `world`; filled on rank 0 only.
+AllRows gather_rows(const Case& run, const Inputs& inputs, Control& world, const CandidatePass& candidates,
+                    const OraclePass& oracle);
+
+/// Digest of fp32 bits in row order: all rows' LSE, active rows' log-prob.
+std::string digest_of_lse(const RowValues& values);
+std::string digest_of_logp(const RowValues& values, const std::vector<std::uint8_t>& active);
+
+}  // namespace drift

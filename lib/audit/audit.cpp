@@ -1,0 +1,41 @@
+// The story of a run, top to bottom. Each line of `tell` is a phase: all ranks end it together or fail together.
+
+#include "audit/audit.hpp"
+
+#include "audit/audit_run.hpp"
+#include "comm/agree.hpp"
+
+namespace drift {
+namespace {
+
+void tell(AuditRun& run, Control& world) {
+  const auto phase = [&](const char* name, auto step) {
+    in_phase(world, name, [&] { step(); });
+    run.lap(name);
+  };
+  phase("open", [&] { run.open_dump(); });
+  phase("device", [&] { run.take_device(); });
+  phase("contract", [&] { run.compare_contract(); });
+  phase("output", [&] { run.prepare_folder(); });
+  phase("connect", [&] { run.connect_ranks(); });
+  phase("load", [&] { run.load_inputs(); });
+  phase("candidates", [&] { run.compute_candidates(); });
+  phase("oracle", [&] { run.compute_oracle(); });
+  phase("gather", [&] { run.gather(); });
+  phase("compare", [&] { run.compare(); });
+  phase("report", [&] { run.write_reports(); });
+}
+
+}  // namespace
+
+Outcome audit(const Config& config, Control& world, const Machinery& machinery) {
+  AuditRun run(config, world, machinery);
+  try {
+    tell(run, world);
+    return run.outcome();
+  } catch (const AgreedError& error) {
+    return run.fail(error);
+  }
+}
+
+}  // namespace drift

@@ -1,0 +1,194 @@
+// The last phases of a run: the verdict to every rank, the reports to disk, and the report of a run that failed.
+
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "audit/audit_run.hpp"
+#include "audit/console_table.hpp"
+#include "audit/parcel.hpp"
+#include "base/digest.hpp"
+#include "report/to_json.hpp"
+#include "report/tokens.hpp"
+
+namespace drift {
+namespace {
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+void AuditRun::share_verdict() {
+  ParcelWriter parcel;
+  if (is_first()) {
+    parcel.put_text(report_.status);
+    parcel.put_value(report_.exit_code);
+    parcel.put_text(report_.error ? report_.error->phase : "");
+    parcel.put_text(report_.error ? report_.error->message : "");
+  }
+  const auto bytes = world_.broadcast(parcel.bytes());
+  if (is_first()) return;
+  ParcelReader reader(bytes);
+  report_.status = reader.take_text();
+  report_.exit_code = reader.take_value<int>();
+  const std::string phase = reader.take_text(), message = reader.take_text();
+  if (report_.status == "failed")
+    report_.error = ErrorReport{.code = report_.exit_code,
+                                .fault = std::string(name(static_cast<Fault>(report_.exit_code))),
+                                .rank = 0,
+                                .phase = phase,
+                                .message = message};
+}
+
+RankReport AuditRun::rank_report() const {
+  RankReport out;
+  out.status = report_.status;
+  out.exit_code = report_.exit_code;
+  out.case_id = report_.case_id;
+  out.rank = world_.rank();
+  out.tp_rank = axes_->tp_rank;
+  out.cp_rank = axes_->cp_rank;
+  out.rows = case_->rows_of(axes_->cp_rank);
+  out.columns = case_->bounds.columns(axes_->tp_rank);
+  out.backend = backend_name_;
+  out.transport = transport_name_;
+  out.device_model = backend_->device_model();
+  out.oracle_rows = count(oracle_.rows);
+  for (const RowCensus& row : oracle_.census) out.nonfinite += row.kind != BadValue::none;
+  const std::vector<std::uint8_t> active = picked(inputs_.active, out.rows);
+  for (std::size_t f = 0; f < candidates_.values.size(); ++f)
+    out.candidates.push_back({.formula = std::string(case_->formulas[f]->id),
+                              .digests = {digest_of_lse(candidates_.values[f]),
+                                          digest_of_logp(candidates_.values[f], active)},
+                              .replicated = candidates_.replicated[f] != 0});
+  out.error = report_.error;
+  return out;
+}
+
+RunInfo AuditRun::run_info() const {
+  RunInfo out;
+  out.started = started_;
+  out.seconds = stopwatch_.laps();
+  out.argv = machinery_.argv;
+  out.working_directory = std::filesystem::current_path().string();
+  out.dump_path = std::filesystem::absolute(typed_.dump).string();
+  out.out_path = std::filesystem::absolute(folder_->path()).string();
+  out.bytes_read = rows_.bytes_read;
+  const double seconds = stopwatch_.seconds();
+  out.gigabytes_per_second = seconds > 0 ? static_cast<double>(rows_.bytes_read) / seconds / 1e9 : 0;
+  return out;
+}
+
+void AuditRun::write_token_columns() {
+  std::vector<std::int32_t> owner;
+  for (const std::int64_t target : inputs_.targets) owner.push_back(target < 0 ? -1 : case_->bounds.owner(target));
+  TokenColumns columns{.active = inputs_.active, .target = inputs_.targets, .owner = owner, .values = {}};
+  const auto add = [&](const std::string& prefix, const RowValues& values) {
+    columns.values.emplace_back(prefix + "_lse", values.lse);
+    columns.values.emplace_back(prefix + "_logp", values.logp);
+  };
+  add("oracle", rows_.oracle);
+  if (case_->input_is_rounded) add("oracle_rounded", rows_.rounded);
+  for (std::size_t f = 0; f < rows_.candidates.size(); ++f)
+    add(std::string(case_->formulas[f]->id), rows_.candidates[f]);
+  for (std::size_t i = 0; i < inputs_.recorded.size(); ++i)
+    columns.values.emplace_back(case_->roles.recorded[i].name, inputs_.recorded[i]);
+  write_tokens(folder_->file("tokens.safetensors"), columns);
+}
+
+void AuditRun::write_reports() {
+  const std::string mine = to_json(rank_report());
+  const auto reports = world_.gather(std::as_bytes(std::span(mine)));
+  ParcelWriter about;
+  about.put_text(machinery_.host);
+  about.put_value(static_cast<std::int64_t>(::getpid()));
+  about.put_text(backend_->device_uuid());
+  const auto surroundings = world_.gather(about.bytes());
+  if (!is_first()) return;
+
+  report_.ranks.emplace();
+  for (int rank = 0; rank < world_.size(); ++rank) {
+    const std::string text = text_of(reports[static_cast<std::size_t>(rank)]);
+    folder_->write(rank_file_name(rank), text);
+    const int tp_rank = case_->grid.tp_rank(rank), cp_rank = case_->grid.cp_rank(rank);
+    report_.ranks->push_back({.file = rank_file_name(rank),
+                              .digest = hex(digest(std::string_view(text))),
+                              .rank = rank,
+                              .tp_rank = tp_rank,
+                              .cp_rank = cp_rank,
+                              .rows = case_->rows_of(cp_rank),
+                              .columns = case_->bounds.columns(tp_rank)});
+  }
+  write_token_columns();
+
+  RunInfo info = run_info();
+  for (const auto& bytes : surroundings) {
+    ParcelReader reader(bytes);
+    info.hosts.push_back(reader.take_text());
+    info.pids.push_back(reader.take_value<std::int64_t>());
+    info.device_uuids.push_back(reader.take_text());
+  }
+  folder_->write("run.json", to_json(info));
+  folder_->write("aggregate.json", to_json(report_));
+  say(typed_.quiet ? std::vector<std::string>{verdict_line(report_, folder_->path())}
+                   : console_table(report_, folder_->path(), case_->warnings));
+}
+
+void AuditRun::say(const std::vector<std::string>& lines) const {
+  for (const std::string& line : lines) machinery_.say(line);
+}
+
+void AuditRun::write_failure(const AgreedError& error) {
+  report_.status = "failed";
+  report_.exit_code = error.exit_code();
+  report_.error = ErrorReport{.code = error.exit_code(),
+                              .fault = std::string(name(error.fault())),
+                              .rank = error.rank(),
+                              .phase = error.phase(),
+                              .message = error.what()};
+  // A typing error leaves no folder behind; everything else leaves its report where one can be written.
+  if (error.fault() != Fault::usage || folder_) {
+    try {
+      if (!folder_) folder_.emplace(ReportFolder::prepare(typed_.out, typed_.force, report_.case_id));
+      folder_->write("aggregate.json", to_json(report_));
+    } catch (const Error& unwritable) {
+      machinery_.warn(std::string("the failed run's report could not be written: ") + unwritable.what());
+      folder_.reset();
+    }
+  }
+  const std::string path = folder_ ? folder_->path() : "";
+  if (error.fault() == Fault::usage && !folder_) return;  // the command line's own message says it all
+  const std::vector<std::string> warnings = case_ ? case_->warnings : std::vector<std::string>{};
+  say(typed_.quiet ? std::vector<std::string>{verdict_line(report_, path)}
+                   : console_table(report_, path, warnings));
+}
+
+Outcome AuditRun::fail(const AgreedError& error) noexcept {
+  Outcome out{.exit_code = error.exit_code(), .error = std::nullopt, .peers_lost = !error.is_agreed()};
+  try {
+    const bool others_may_write = !is_first() && out.peers_lost;
+    if (others_may_write) {
+      // Rank 0 writes the report; if it is the one that does not answer, the first other rank to notice does.
+      std::this_thread::sleep_for(std::chrono::seconds(2) + std::chrono::milliseconds(100 * world_.rank()));
+      const std::string folder = ReportFolder::place(typed_.out, report_.case_id);
+      if (std::filesystem::exists(std::filesystem::path(folder) / "aggregate.json")) return out;
+      folder_.emplace(ReportFolder::prepared(folder));
+    }
+    if (is_first() || others_may_write) write_failure(error);
+    out.error = report_.error ? report_.error
+                              : ErrorReport{.code = error.exit_code(),
+                                            .fault = std::string(name(error.fault())),
+                                            .rank = error.rank(),
+                                            .phase = error.phase(),
+                                            .message = error.what()};
+  } catch (const std::exception& broken) {
+    machinery_.warn(std::string("the failed run's report could not be written: ") + broken.what());
+  }
+  return out;
+}
+
+}  // namespace drift

@@ -1,0 +1,141 @@
+#include "audit/audit_run.hpp"
+
+#include <algorithm>
+
+#include "audit/candidate_pass.hpp"
+#include "audit/contract.hpp"
+#include "audit/findings.hpp"
+#include "audit/machine.hpp"
+#include "audit/options.hpp"
+#include "audit/verdict.hpp"
+#include "report/case_id.hpp"
+#include "report/environment.hpp"
+#include "report/gate.hpp"
+#include "report/reproduce.hpp"
+
+namespace drift {
+
+AuditRun::AuditRun(const Config& config, Control& world, const Machinery& machinery)
+    : typed_(config), world_(world), machinery_(machinery), started_(machinery.now()) {
+  report_.case_values = case_values(config);
+  for (const auto& [key, value] : report_.case_values) report_.case_sources.emplace_back(key, "default");
+  report_.case_id = case_id(option_values(config), config.dump);
+  report_.environment = collect_environment(machinery.environment, machinery.versions);
+  report_.reproduce = reproduce(world.size(), machinery.program, to_arguments(config), report_.environment,
+                                machinery.launcher_flags);
+}
+
+void AuditRun::open_dump() {
+  backend_name_ = choose_backend(typed_.backend, machinery_, world_);
+  dump_.emplace(DumpFile::open(typed_.dump));
+  case_.emplace(resolve(typed_, *dump_, backend_name_));
+  for (const std::string& gate : typed_.gate) parse_gate(gate);  // a typing error should not cost a run
+
+  report_.case_values = case_values(case_->config);
+  report_.case_sources = case_->sources;
+  report_.topology = AggregateReport::Topology{.world = world_.size(),
+                                               .tp = case_->grid.tp,
+                                               .cp = case_->grid.cp,
+                                               .cp_layout = case_->config.cp_layout};
+}
+
+void AuditRun::take_device() {
+  backend_ = make_backend(backend_name_, machinery_, world_);
+  report_.environment.gpu_models.clear();
+  if (!backend_->host_memory()) report_.environment.gpu_models.push_back(backend_->device_model());
+}
+
+void AuditRun::compare_contract() {
+  report_.environment.differing_ranks = compare_contracts(*case_, *dump_, report_.environment, world_);
+}
+
+void AuditRun::prepare_folder() {
+  if (is_first()) folder_.emplace(ReportFolder::prepare(typed_.out, typed_.force, report_.case_id));
+}
+
+void AuditRun::connect_ranks() {
+  axes_.emplace(case_->grid, world_);
+  transport_name_ = choose_transport(typed_.transport, *backend_, machinery_, case_->grid, world_);
+  collective_ = make_collective(transport_name_, *backend_, *axes_->tp, machinery_);
+}
+
+void AuditRun::load_inputs() { inputs_ = read_inputs(*case_, *dump_); }
+
+Progress AuditRun::progress_of(const char* what) {
+  // Quiet for the first ten seconds, then a line every five: a log of a long run stays readable.
+  return [this, what, last = 5.0](std::int64_t done, std::int64_t all) mutable {
+    const double now = stopwatch_.seconds();
+    if (!is_first() || now < 10 || now < last + 5) return;
+    last = now;
+    machinery_.progress(std::string(what) + ": " + std::to_string(done) + " of " + std::to_string(all) +
+                        " rows of rank 0");
+  };
+}
+
+void AuditRun::compute_candidates() {
+  candidates_ =
+      run_candidates(*case_, *dump_, inputs_, axes_->cp_rank, *backend_, *collective_, progress_of("candidates"));
+  check_replicas(candidates_, *axes_->tp);
+}
+
+void AuditRun::compute_oracle() {
+  oracle_ = run_oracle(*case_, *dump_, inputs_, axes_->cp_rank, axes_->tp_rank, *backend_, progress_of("oracle"));
+}
+
+void AuditRun::gather() {
+  rows_ = gather_rows(*case_, inputs_, world_, candidates_, oracle_);
+  dump_->check_unchanged();
+}
+
+void AuditRun::compare() {
+  if (is_first()) {
+    report_.contract =
+        contract_of(*case_, inputs_, contract_fingerprint(*case_), transport_name_, rows_);
+    report_.input = input_of(*case_, *dump_, inputs_, rows_);
+    report_.oracle = oracle_of(inputs_, rows_, backend_name_);
+    report_.candidates = candidates_of(*case_, inputs_, rows_, {backend_name_, transport_name_});
+    report_.rejected = case_->rejected;
+    report_.recorded = recorded_of(*case_, inputs_, rows_);
+    report_.gates = candidate_gates(*case_, rows_);
+    const ReportValues values(report_);
+    for (const std::string& expression : typed_.gate)
+      report_.gates->push_back(evaluate(parse_gate(expression), values));
+    reach_verdict();
+  }
+  share_verdict();
+}
+
+void AuditRun::reach_verdict() {
+  report_.scope = report_.recorded->empty() ? "self-check" : "user";
+  report_.error.reset();
+  const auto blame = [&](Fault fault, const std::string& message) {
+    if (report_.error && report_.error->code <= static_cast<int>(fault)) return;
+    report_.error = ErrorReport{.code = static_cast<int>(fault),
+                                .fault = std::string(name(fault)),
+                                .rank = 0,
+                                .phase = "compare",
+                                .message = message};
+  };
+  if (report_.input->nonfinite_active > 0) {
+    const NonfiniteRow& first = report_.input->nonfinite.front();
+    blame(Fault::input, std::to_string(report_.input->nonfinite_active) +
+                            " active row(s) hold values that have no log-prob (left out of every statistic): first row " +
+                            std::to_string(first.row) + ", column " + std::to_string(first.column) + ", " + first.kind);
+  }
+  for (const CandidateReport& candidate : *report_.candidates)
+    if (!candidate.replicated)
+      blame(Fault::comm, "the ranks of a TP group hold different bits after the merge of " + candidate.formula +
+                             " (a collective or a rank's memory is at fault)");
+  const OracleReport& oracle = *report_.oracle;
+  if (!(oracle.lse_worst <= 1) || !(oracle.logp_worst <= 1))
+    blame(Fault::internal, "the oracle is outside its own error bound (no verdict can rest on it): lse at " +
+                               to_text(oracle.lse_worst) + " of the bound, logp at " + to_text(oracle.logp_worst));
+
+  const bool within = std::all_of(report_.gates->begin(), report_.gates->end(), [](const GateReport& g) { return g.passed; });
+  report_.status = report_.error ? "failed" : within ? "pass" : "drift";
+  report_.exit_code = report_.error ? report_.error->code : within ? 0 : 1;
+}
+
+Outcome AuditRun::outcome() const { return {.exit_code = report_.exit_code, .error = report_.error}; }
+
+}  // namespace drift

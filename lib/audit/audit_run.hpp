@@ -1,0 +1,72 @@
+#pragma once
+
+// What one rank holds while it goes through the phases of audit.cpp, and the step of each phase.
+
+#include <memory>
+#include <optional>
+
+#include "audit/all_rows.hpp"
+#include "audit/audit.hpp"
+#include "audit/case.hpp"
+#include "audit/inputs.hpp"
+#include "audit/oracle_pass.hpp"
+#include "audit/stopwatch.hpp"
+#include "comm/agree.hpp"
+#include "comm/axes.hpp"
+#include "report/folder.hpp"
+
+namespace drift {
+
+class AuditRun {
+ public:
+  AuditRun(const Config& config, Control& world, const Machinery& machinery);
+
+  void open_dump();           ///< header, roles, options against metadata: the case
+  void take_device();         ///< CPU or GPU, by a decision of all ranks
+  void compare_contract();    ///< the same dump, build and options everywhere
+  void prepare_folder();      ///< rank 0: --out can be written
+  void connect_ranks();       ///< TP groups and their transport
+  void load_inputs();         ///< targets, mask, recorded values
+  void compute_candidates();  ///< every formula over this rank's shard
+  void compute_oracle();      ///< whole rows, referee, census
+  void gather();              ///< everything to rank 0
+  void compare();             ///< statistics, gates, verdict; every rank learns the verdict
+  void write_reports();       ///< rank reports, tokens, run, aggregate
+
+  void lap(const char* phase) { stopwatch_.lap(phase); }
+  Outcome outcome() const;
+  /// After an error that all ranks agreed on (or that cut this one off): the report that says so.
+  Outcome fail(const AgreedError& error) noexcept;
+
+ private:
+  bool is_first() const { return world_.rank() == 0; }
+  Progress progress_of(const char* what);
+  void reach_verdict();
+  void share_verdict();
+  RankReport rank_report() const;
+  RunInfo run_info() const;
+  void write_token_columns();
+  void write_failure(const AgreedError& error);
+  void say(const std::vector<std::string>& lines) const;
+
+  const Config& typed_;
+  Control& world_;
+  const Machinery& machinery_;
+  Stopwatch stopwatch_;
+  std::string started_;
+  AggregateReport report_;  ///< filled as the phases pass; rank 0's is written
+
+  std::string backend_name_, transport_name_;
+  std::optional<DumpFile> dump_;
+  std::optional<Case> case_;
+  std::unique_ptr<Backend> backend_;
+  std::optional<ReportFolder> folder_;  ///< rank 0
+  std::optional<Axes> axes_;
+  std::unique_ptr<Collective> collective_;
+  Inputs inputs_;
+  CandidatePass candidates_;
+  OraclePass oracle_;
+  AllRows rows_;
+};
+
+}  // namespace drift

@@ -1,0 +1,37 @@
+// Nothing that was typed is ignored in silence: an option that can change nothing here is named.
+
+#include <algorithm>
+
+#include "audit/options.hpp"
+#include "audit/resolve_parts.hpp"
+
+namespace drift {
+
+void name_idle_options(Case& out) {
+  const Config& config = out.config;
+  const auto idle = [&](const std::string& name, bool when, const std::string& why) {
+    if (when && config.typed.contains(name))
+      out.warnings.push_back("--" + name + " has no effect here: " + why);
+  };
+  const bool divides = out.candidate.temperature != 1.0f;
+  const bool native = out.candidate.order == TemperatureOrder::native;
+
+  idle("cp-layout", config.cp == 1, "with --cp 1 one rank owns every row");
+  idle("vocab-bounds", out.bounds == even_bounds(out.padded_vocab, out.grid.tp), "these are the even shards");
+  idle("transport", config.tp == 1 && config.transport != "auto", "with --tp 1 nothing is merged");
+  idle("temperature-order", !divides, "at temperature 1 nothing is divided");
+  idle("temperature-order", divides && native && out.candidate.candidate == Dtype::F32,
+       "values are F32, so native is f32");
+  idle("candidate-dtype",
+       config.candidate_dtype != "stored" && !out.input_is_rounded &&
+           (out.candidate.candidate == out.candidate.stored || !(divides && native)),
+       "logits are stored as " + std::string(name(out.candidate.stored)) + ", which " +
+           config.candidate_dtype + " does not round further");
+  idle("padding", config.padding == "include" && out.real_vocab == out.padded_vocab,
+       "there are no padded columns");
+  idle("tolerance", config.atol >= 0 || config.rtol >= 0, "--atol and --rtol replace it");
+  idle("collective-timeout", out.grid.world() == 1, "one rank waits for nobody");
+  idle("force", !config.typed.contains("out"), "only an explicit --out is ever protected");
+}
+
+}  // namespace drift

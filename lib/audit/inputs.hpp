@@ -1,0 +1,27 @@
+#pragma once
+
+// The small tensors of a dump - targets, mask, recorded values - as the audit uses them: which rows are active, and where
+// each row's target is. Every rank reads them whole.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "audit/case.hpp"
+
+namespace drift {
+
+struct Inputs {
+  std::vector<std::int64_t> targets;   ///< [rows], a column in [0, real_vocab); -1 in inactive rows
+  std::vector<std::uint8_t> active;    ///< [rows], 0 or 1
+  std::int64_t active_rows = 0;
+  std::vector<std::vector<float>> recorded;  ///< one [rows] for each of roles.recorded, fp32
+  std::string targets_digest, mask_digest;   ///< of the stored bytes, hex; mask_digest "" without a mask
+  std::vector<std::string> recorded_digests;
+};
+
+/// Throws Fault::input for an active row whose target is ignore-index or outside [0, real_vocab), a mask value that is
+/// neither 0 nor 1, and if no row is active (nothing would be compared).
+Inputs read_inputs(const Case& run, const DumpFile& dump);
+
+}  // namespace drift

@@ -1,0 +1,166 @@
+#include "audit/oracle_pass.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "audit/chunk_feed.hpp"
+#include "base/error.hpp"
+#include "oracle/oracle.hpp"
+
+namespace drift {
+namespace {
+
+oracle::Dtype oracle_dtype(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::BF16: return oracle::Dtype::bf16;
+    case Dtype::F16: return oracle::Dtype::f16;
+    case Dtype::F64: return oracle::Dtype::f64;
+    default: return oracle::Dtype::f32;
+  }
+}
+
+/// The distinct ways in which a stored logit becomes a value in this run: the oracle's on stored bits, the oracle's on
+/// rounded ones, the candidates'.
+std::vector<ValueRule> rules_of(const Case& run) {
+  ValueRule stored = run.candidate;
+  stored.order = TemperatureOrder::f32;
+  stored.candidate = stored.stored == Dtype::F64 ? Dtype::F32 : stored.stored;
+  ValueRule rounded = stored;
+  rounded.candidate = run.candidate.candidate;
+  std::vector<ValueRule> rules{stored};
+  for (const ValueRule& rule : {rounded, run.candidate})
+    if (std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.push_back(rule);
+  return rules;
+}
+
+/// The first view with something wrong names it; masks and roundings are counted on the stored view.
+void add_census(std::vector<RowCensus>& all, const std::vector<RowCensus>& chunk, std::int64_t first, bool is_stored) {
+  for (std::size_t r = 0; r < chunk.size(); ++r) {
+    RowCensus& row = all[static_cast<std::size_t>(first) + r];
+    if (is_stored)
+      row = chunk[r];
+    else if (row.kind == BadValue::none && chunk[r].kind != BadValue::none) {
+      row.kind = chunk[r].kind;
+      row.first_bad = chunk[r].first_bad;
+      row.nonfinite = chunk[r].nonfinite;
+    }
+  }
+}
+
+class OracleRun {
+ public:
+  OracleRun(const Case& run, Backend& on, std::int64_t most)
+      : run_(run), on_(on), targets_(on.allocate(most * 8)), lse_(on.allocate(most * 4)), logp_(on.allocate(most * 4)),
+        census_(on.allocate(most * static_cast<std::int64_t>(sizeof(RowCensus)))) {}
+
+  void set_targets(const std::vector<std::int64_t>& targets) {
+    on_.upload(targets.data(), targets_.data(), static_cast<std::int64_t>(targets.size()) * 8);
+  }
+
+  oracle::Rows rows(const void* logits, const std::int64_t* targets, const ChunkFeed::Chunk& chunk, Dtype rounded) const {
+    return {.logits = logits,
+            .stored = oracle_dtype(run_.candidate.stored),
+            .rounded = oracle_dtype(rounded),
+            .temperature = run_.candidate.temperature,
+            .targets = targets,
+            .rows = chunk.count,
+            .pitch = chunk.pitch,
+            .vocab = run_.vocab};
+  }
+
+  void compute(const ChunkFeed::Chunk& chunk, Dtype rounded, RowValues& out) {
+    const oracle::Rows problem = rows(chunk.logits, targets_.as<std::int64_t>(), chunk, rounded);
+    if (on_.host_memory()) {
+      oracle::log_prob_cpu(problem, lse_.as<float>(), logp_.as<float>());
+    } else {
+      const int failed = oracle::log_prob_cuda(problem, lse_.as<float>(), logp_.as<float>(), on_.native_stream());
+      require(failed == 0, Fault::device, "the oracle's kernel could not be launched: cudaError " + std::to_string(failed));
+    }
+    on_.download(lse_.data(), out.lse.data() + chunk.first, chunk.count * 4);
+    on_.download(logp_.data(), out.logp.data() + chunk.first, chunk.count * 4);
+  }
+
+  std::vector<RowCensus> census(const ChunkFeed::Chunk& chunk, const ValueRule& rule) {
+    const LogitsView view{.data = chunk.logits,
+                          .rows = chunk.count,
+                          .pitch = chunk.pitch,
+                          .columns = {0, run_.padded_vocab},
+                          .vocab = run_.vocab,
+                          .rule = rule};
+    std::vector<RowCensus> out(static_cast<std::size_t>(chunk.count));
+    on_.row_census(view, targets_.as<std::int64_t>(), census_.as<RowCensus>());
+    on_.download(census_.data(), out.data(), chunk.count * static_cast<std::int64_t>(sizeof(RowCensus)));
+    return out;
+  }
+
+ private:
+  const Case& run_;
+  Backend& on_;
+  Buffer targets_, lse_, logp_, census_;
+};
+
+void certify(const oracle::Rows& problem, const std::vector<bool>& checked, const RowValues& values, std::int64_t first,
+             Certificate& certificate) {
+  for (std::int64_t r = 0; r < problem.rows; ++r) {
+    if (!checked[static_cast<std::size_t>(r)]) continue;
+    double lse = 0, logp = 0;
+    oracle::referee(problem, r, &lse, &logp);
+    const auto at = static_cast<std::size_t>(first + r);
+    if (!std::isnan(lse))
+      certificate.lse_worst = std::max(certificate.lse_worst, oracle::fraction_of_bound(values.lse[at], lse));
+    if (!std::isnan(logp))
+      certificate.logp_worst = std::max(certificate.logp_worst, oracle::fraction_of_bound(values.logp[at], logp));
+  }
+}
+
+}  // namespace
+
+std::vector<Range> oracle_rows(const Case& run, int cp_rank, int tp_rank) {
+  const std::vector<Range> rows = run.rows_of(cp_rank);
+  return slice(rows, even_part(count(rows), run.grid.tp, tp_rank));
+}
+
+OraclePass run_oracle(const Case& run, const DumpFile& dump, const Inputs& inputs, int cp_rank, int tp_rank,
+                      Backend& on, const Progress& progress) {
+  OraclePass out;
+  out.rows = oracle_rows(run, cp_rank, tp_rank);
+  const std::int64_t total = count(out.rows);
+  const auto size = static_cast<std::size_t>(total);
+  out.stored = {std::vector<float>(size), std::vector<float>(size)};
+  if (run.input_is_rounded) out.rounded = RowValues{std::vector<float>(size), std::vector<float>(size)};
+  out.census.resize(size);
+  if (total == 0) return out;
+
+  ChunkFeed feed(dump, run.roles, on,
+                 {.rows = out.rows,
+                  .columns = {0, run.padded_vocab},
+                  .rows_per_chunk = run.rows_per_chunk,
+                  .row_digests = &out.row_digests});
+  OracleRun oracle(run, on, std::min(run.rows_per_chunk, total));
+  const std::vector<ValueRule> rules = rules_of(run);
+  const std::int64_t step = run.config.certify == "all" ? 1 : (run.roles.rows + 63) / 64;
+
+  while (const auto chunk = feed.next()) {
+    const std::vector<std::int64_t> targets = picked(inputs.targets, chunk->rows);
+    oracle.set_targets(targets);
+    oracle.compute(*chunk, run.candidate.stored, out.stored);
+    if (out.rounded) oracle.compute(*chunk, run.candidate.candidate, *out.rounded);
+    for (const ValueRule& rule : rules) add_census(out.census, oracle.census(*chunk, rule), chunk->first, &rule == &rules[0]);
+
+    if (run.config.certify != "off") {
+      std::vector<bool> checked;
+      for (const std::int64_t row : row_numbers(chunk->rows)) checked.push_back(row % step == 0);
+      out.certificate.rows += std::count(checked.begin(), checked.end(), true);
+      certify(oracle.rows(chunk->host, targets.data(), *chunk, run.candidate.stored), checked, out.stored, chunk->first,
+              out.certificate);
+      if (out.rounded)
+        certify(oracle.rows(chunk->host, targets.data(), *chunk, run.candidate.candidate), checked, *out.rounded,
+                chunk->first, out.certificate);
+    }
+    progress(chunk->first + chunk->count, total);
+  }
+  out.bytes_read = feed.bytes_read();
+  return out;
+}
+
+}  // namespace drift

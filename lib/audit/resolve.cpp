@@ -1,0 +1,163 @@
+// The one resolver: command line, then the dump's metadata, then the default. Reads no tensor data.
+
+#include <cmath>
+
+#include "audit/case.hpp"
+#include "audit/options.hpp"
+#include "audit/resolve_parts.hpp"
+#include "base/error.hpp"
+#include "dump/facts.hpp"
+
+namespace drift {
+namespace {
+
+constexpr std::int64_t chunk_bytes = std::int64_t{64} << 20;
+
+bool typed(const Config& config, const std::string& name) { return config.typed.contains(name); }
+
+/// Who is to blame for a value: the user who typed it, or the dump.
+Fault blame(const Config& config, const std::string& name) {
+  return typed(config, name) ? Fault::usage : Fault::input;
+}
+std::string origin(const Config& config, const std::string& name, const std::string& key) {
+  return typed(config, name) ? "--" + name : "the dump's metadata (" + key + ")";
+}
+
+struct Resolver {
+  Case& out;
+  const DumpFile& dump;
+  DumpFacts facts;
+
+  Config& config() { return out.config; }
+
+  /// Take `value` from the dump for an option that was not typed; say aloud when a typed one overrides it.
+  template <class T>
+  void from_metadata(const std::string& name, const std::optional<T>& value, T Config::*member) {
+    if (!value) return;
+    if (!typed(config(), name)) {
+      config().*member = *value;
+      set_source(name, "metadata");
+    } else if (config().*member != *value) {
+      out.warnings.push_back("--" + name + " " + text(config().*member) +
+                             " overrides the dump's metadata, which says " + text(*value));
+    }
+  }
+  static std::string text(double value) { return to_text(value); }
+  static std::string text(std::int64_t value) { return std::to_string(value); }
+  static std::string text(const std::string& value) { return value; }
+
+  void set_source(const std::string& name, const std::string& source) {
+    for (auto& [key, value] : out.sources)
+      if (key == key_of(name)) value = source;
+  }
+
+  void names() {
+    const Config& c = config();
+    out.roles = find_roles(dump, {c.logits, c.targets, c.mask, c.recorded, c.targets_are == "input-ids"});
+    check_facts(dump, facts, out.roles);
+    out.warnings.insert(out.warnings.end(), out.roles.warnings.begin(), out.roles.warnings.end());
+    config().logits = out.roles.logits.name;
+    config().targets = out.roles.targets.name;
+    config().mask = out.roles.mask ? out.roles.mask->name : "";
+    config().recorded.clear();
+    for (const TensorInfo& tensor : out.roles.recorded) config().recorded.push_back(tensor.name);
+    from_metadata("ignore-index", facts.ignore_index, &Config::ignore_index);
+  }
+
+  void vocabulary() {
+    out.padded_vocab = out.roles.padded_vocab;
+    const std::int64_t padded = out.padded_vocab;
+    from_metadata("real-vocab", facts.real_vocab_size, &Config::real_vocab);
+    if (config().real_vocab == 0) config().real_vocab = padded;
+    const std::int64_t real = config().real_vocab;
+    require(1 <= real && real <= padded, blame(config(), "real-vocab"),
+            origin(config(), "real-vocab", "real_vocab_size") + " says that " + std::to_string(real) +
+                " columns count, wanted 1 to " + std::to_string(padded) + ", the last dimension of '" +
+                out.roles.logits.name + "'");
+    out.real_vocab = real;
+    out.vocab = config().padding == "include" ? padded : real;
+  }
+
+  void temperature() {
+    from_metadata("temperature", facts.temperature, &Config::temperature);
+    const double t = config().temperature;
+    const float narrow = static_cast<float>(t);
+    require(std::isfinite(t) && t > 0 && std::isfinite(narrow) && narrow > 0, blame(config(), "temperature"),
+            origin(config(), "temperature", "temperature") + " cannot be " + to_text(t) +
+                " (logits are divided by it), wanted a number above 0 that fp32 can hold");
+  }
+
+  void value_rule() {
+    const Dtype stored = out.roles.logits.dtype;
+    const std::string& wanted = config().candidate_dtype;
+    Dtype candidate = stored == Dtype::F64 ? Dtype::F32 : stored;
+    if (wanted == "bf16") candidate = Dtype::BF16;
+    if (wanted == "f16") candidate = Dtype::F16;
+    if (wanted == "f32") candidate = Dtype::F32;
+    out.candidate = {.stored = stored,
+                     .candidate = candidate,
+                     .order = config().temperature_order == "native"       ? TemperatureOrder::native
+                              : config().temperature_order == "reciprocal" ? TemperatureOrder::reciprocal
+                                                                           : TemperatureOrder::f32,
+                     .temperature = static_cast<float>(config().temperature)};
+    out.input_is_rounded = candidate != stored && candidate != Dtype::F32;
+    check_order();
+  }
+
+  /// What a candidate divides or multiplies by must be a number too, in the type it is held in.
+  void check_order() {
+    const float t = out.candidate.temperature;
+    const float factor = out.candidate.order == TemperatureOrder::native       ? rounded_to(out.candidate.candidate, t)
+                         : out.candidate.order == TemperatureOrder::reciprocal ? 1.0f / t
+                                                                               : t;
+    require(factor > 0 && std::isfinite(factor), Fault::usage,
+            "--temperature-order " + config().temperature_order + " cannot use the temperature " +
+                to_text(config().temperature) + ": its factor would be " + to_text(static_cast<double>(factor)));
+  }
+
+  void topology() {
+    from_metadata("cp-layout", facts.cp_layout, &Config::cp_layout);
+    const std::string& layout = config().cp_layout;
+    require(layout == "contiguous" || layout == "zigzag", Fault::input,
+            "cp_layout in the metadata is '" + layout + "', wanted contiguous or zigzag");
+    out.layout = layout == "zigzag" ? CpLayout::zigzag : CpLayout::contiguous;
+    out.grid = {static_cast<int>(config().tp), static_cast<int>(config().cp)};
+    out.bounds = config().vocab_bounds.empty()
+                     ? even_bounds(out.padded_vocab, out.grid.tp)
+                     : checked_bounds(config().vocab_bounds, out.grid.tp, out.padded_vocab);
+  }
+
+  void chunks() {
+    if (config().rows_per_chunk == 0) {
+      const std::int64_t row_bytes = out.padded_vocab * bytes(out.roles.logits.dtype);
+      config().rows_per_chunk = std::max<std::int64_t>(1, std::min(out.roles.rows, chunk_bytes / row_bytes));
+    }
+    out.rows_per_chunk = config().rows_per_chunk;
+  }
+};
+
+}  // namespace
+
+Case resolve(const Config& config, const DumpFile& dump, const std::string& backend) {
+  check_options(config);
+  Case out;
+  out.config = config;
+  out.warnings = dump.warnings();
+  for (const auto& [key, value] : case_values(config)) out.sources.emplace_back(key, "default");
+  Resolver resolver{out, dump, read_facts(dump)};
+  out.warnings.insert(out.warnings.end(), resolver.facts.warnings.begin(), resolver.facts.warnings.end());
+  resolver.set_source("dump", "option");
+  for (const std::string& name : config.typed) resolver.set_source(name, "option");
+
+  resolver.names();
+  resolver.vocabulary();
+  resolver.temperature();
+  resolver.value_rule();
+  resolver.topology();
+  resolver.chunks();
+  choose_formulas(out, backend);
+  name_idle_options(out);
+  return out;
+}
+
+}  // namespace drift

@@ -1,0 +1,22 @@
+#pragma once
+
+// Rows of words in aligned columns.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+/// The first `left` columns are set left, the others right; two spaces between. Trailing blanks are cut.
+std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& rows, std::size_t left,
+                                 const std::string& indent = "");
+
+/// Three significant digits: "1.19e-07", "0", "0.0312", "nan".
+std::string short_number(double value);
+/// Thousands grouped: 12,345,678.
+std::string grouped(std::int64_t value);
+/// "64.0 MiB", "512 B"
+std::string byte_text(std::int64_t bytes);
+
+}  // namespace drift

@@ -1,0 +1,133 @@
+// The first token at which two runs differ, column by column.
+
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+
+#include "base/ulp.hpp"
+#include "report/compare_parts.hpp"
+#include "report/tokens.hpp"
+
+namespace drift {
+namespace {
+
+std::optional<TokenTable> tokens_beside(const StoredReport& report) {
+  const std::string path = (std::filesystem::path(report.folder) / "tokens.safetensors").string();
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  return read_tokens(path);
+}
+
+struct Difference {
+  std::string column;
+  std::size_t first = 0;
+  std::size_t rows = 0;
+};
+
+bool same_bits(float a, float b) {
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+}
+
+/// How many of [0, rows) differ and where first; nothing if none does.
+template <class Differs>
+std::optional<Difference> differing(const std::string& column, std::size_t rows, Differs differs) {
+  Difference out;
+  out.column = column;
+  for (std::size_t r = 0; r < rows; ++r) {
+    if (!differs(r)) continue;
+    if (out.rows++ == 0) out.first = r;
+  }
+  if (out.rows == 0) return std::nullopt;
+  return out;
+}
+
+const std::vector<float>* column_of(const TokenTable& table, const std::string& name) {
+  for (const auto& [other, values] : table.values)
+    if (other == name) return &values;
+  return nullptr;
+}
+
+std::string position(const Json& report, std::size_t row) {
+  const Json* shape = value_at(report, {"input", "logits", "shape"});
+  if (shape == nullptr || shape->size() != 3) return "";
+  const auto sequence = shape->at(1).get<std::size_t>();
+  if (sequence == 0) return "";
+  return ", position [" + std::to_string(row / sequence) + ", " + std::to_string(row % sequence) + "]";
+}
+
+std::string value_text(float value) { return shown(static_cast<double>(value)) + " " + bits_text(value); }
+
+}  // namespace
+
+Findings compare_tokens(const StoredReport& before, const StoredReport& after) {
+  Findings out;
+  const auto was = tokens_beside(before), is = tokens_beside(after);
+  if (!was || !is) {
+    out.say("first token",
+            {std::string("unknown: no tokens.safetensors beside ") + (!was && !is ? "either report"
+                                                                      : !was      ? "OLD"
+                                                                                  : "NEW")});
+    return out;
+  }
+  const std::size_t rows = was->active.size();
+  if (rows != is->active.size()) {
+    out.say("first token", {"not comparable: " + std::to_string(rows) + " rows in OLD, " +
+                            std::to_string(is->active.size()) + " in NEW"});
+    return out;
+  }
+  std::vector<Difference> found;
+  std::string apart;
+  const auto keep = [&](std::optional<Difference> difference) {
+    if (difference) found.push_back(std::move(*difference));
+  };
+  keep(differing("active", rows, [&](std::size_t r) { return was->active[r] != is->active[r]; }));
+  keep(differing("target", rows, [&](std::size_t r) { return was->target[r] != is->target[r]; }));
+  const std::size_t integers = found.size();
+  for (const auto& [name, values] : was->values) {
+    const std::vector<float>* now = column_of(*is, name);
+    if (now == nullptr) {
+      apart += (apart.empty() ? "" : ", ") + name + " (OLD)";
+      continue;
+    }
+    const std::vector<float>& old = values;
+    keep(differing(name, rows, [&](std::size_t r) { return !same_bits(old[r], (*now)[r]); }));
+  }
+  for (const auto& [name, values] : is->values)
+    if (column_of(*was, name) == nullptr) apart += (apart.empty() ? "" : ", ") + name + " (NEW)";
+
+  std::vector<std::string> texts;
+  if (found.empty()) {
+    texts.push_back("none: the columns that both have are equal, bit for bit, in all " +
+                    std::to_string(rows) + " rows");
+  } else {
+    std::size_t first = 0;  // smallest row; of one row, the leftmost column
+    for (std::size_t i = 1; i < found.size(); ++i)
+      if (found[i].first < found[first].first) first = i;
+    const std::size_t row = found[first].first;
+    const std::string& column = found[first].column;
+    texts.push_back("row " + std::to_string(row) + position(before.json, row) + ", column " + column +
+                    (was->active[row] ? "" : ", not active") + ", target " +
+                    std::to_string(was->target[row]) +
+                    (was->target[row] == is->target[row] ? "" : " -> " + std::to_string(is->target[row])) +
+                    ", owner TP rank " + std::to_string(was->owner[row]) +
+                    (was->owner[row] == is->owner[row] ? "" : " -> " + std::to_string(is->owner[row])));
+    if (first >= integers) {
+      const float a = (*column_of(*was, column))[row], b = (*column_of(*is, column))[row];
+      texts.push_back("OLD " + value_text(a) + ", NEW " + value_text(b));
+      if (std::isfinite(a) && std::isfinite(b))
+        texts.push_back("NEW - OLD = " + shown(static_cast<double>(b) - static_cast<double>(a)) + ", " +
+                        std::to_string(ulp_distance(a, b)) + " ulp");
+    }
+    std::string all = "differing rows of " + std::to_string(rows) + ":";
+    for (const Difference& one : found)
+      all += " " + one.column + " " + std::to_string(one.rows) + " (first " + std::to_string(one.first) +
+             ")" + (&one == &found.back() ? "" : ",");
+    texts.push_back(all);
+  }
+  if (!apart.empty()) texts.push_back("columns of one report only: " + apart);
+  out.say("first token", texts);
+  return out;
+}
+
+}  // namespace drift

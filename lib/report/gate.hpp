@@ -1,0 +1,52 @@
+#pragma once
+
+// --gate 'PATH OP NUMBER': a limit on any number of the aggregate report.
+//
+// PATH names keys of aggregate.json with dots between. A list is entered by index (`worst.0`, `worst[0]`) or
+// by the `formula` or `name` of one of its objects (`candidates.fixed-tree`, `recorded.rollout_logprobs`); a
+// name with dots or blanks stands in brackets and quotes (`recorded["a.b"]`). `drift` may be left out:
+// `recorded.x.vs.oracle.max_abs`. OP is == != < <= > >=. A value that is NaN fails every gate.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "report/report.hpp"
+
+namespace drift {
+
+enum class Relation { equal, not_equal, less, at_most, greater, at_least };
+
+struct Gate {
+  std::string text;               ///< as typed
+  std::vector<std::string> path;  ///< keys and indices, outermost first
+  Relation relation = Relation::equal;
+  double limit = 0;
+};
+
+/// Throws Fault::usage naming the place where the expression stops making sense.
+Gate parse_gate(const std::string& text);
+
+/// The numbers of one report, found by path.
+class ReportValues {
+ public:
+  explicit ReportValues(const AggregateReport& report);
+  /// The same of a document that `to_json` wrote. Throws Fault::input if it is not JSON.
+  explicit ReportValues(const std::string& aggregate_json);
+  ReportValues(ReportValues&&) noexcept;
+  ReportValues& operator=(ReportValues&&) noexcept;
+  ~ReportValues();
+
+  /// Throws Fault::usage if the path selects nothing, or no number; the message lists the nearest keys.
+  /// `text` is quoted in it.
+  double number(const std::vector<std::string>& path, const std::string& text) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Whether the report passes. Throws as ReportValues::number does.
+GateReport evaluate(const Gate& gate, const ReportValues& values);
+
+}  // namespace drift

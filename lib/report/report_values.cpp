@@ -1,0 +1,124 @@
+// Paths into the aggregate report, for --gate.
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <utility>
+
+#include "base/error.hpp"
+#include "report/gate.hpp"
+#include "report/number.hpp"
+#include "report/to_json.hpp"
+
+namespace drift {
+namespace {
+
+/// The word that names an object of a list: its formula or its name; "" if it has none.
+std::string title(const Json& item) {
+  for (const char* key : {"formula", "name"})
+    if (item.is_object() && item.contains(key) && item[key].is_string()) return item[key].get<std::string>();
+  return "";
+}
+
+const Json* item_of(const Json& list, const std::string& key) {
+  std::size_t index = 0;
+  const auto [stop, error] = std::from_chars(key.data(), key.data() + key.size(), index);
+  if (error == std::errc() && stop == key.data() + key.size())
+    return index < list.size() ? &list[index] : nullptr;
+  for (const Json& item : list)
+    if (title(item) == key) return &item;
+  return nullptr;
+}
+
+const Json* step(const Json& from, const std::string& key) {
+  if (from.is_array()) return item_of(from, key);
+  if (!from.is_object()) return nullptr;
+  if (const auto found = from.find(key); found != from.end()) return &*found;
+  if (const auto drift = from.find("drift"); drift != from.end()) return step(*drift, key);
+  return nullptr;
+}
+
+std::vector<std::string> keys_of(const Json& from) {
+  std::vector<std::string> keys;
+  if (from.is_object()) {
+    for (const auto& [key, value] : from.items()) keys.push_back(key);
+    if (from.contains("drift"))
+      for (const auto& [key, value] : from["drift"].items()) keys.push_back(key);
+  } else if (from.is_array()) {
+    for (std::size_t i = 0; i < from.size(); ++i)
+      keys.push_back(title(from[i]).empty() ? std::to_string(i) : title(from[i]));
+  }
+  return keys;
+}
+
+std::size_t edits(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+/// Some keys of `from`, those that look most like `key` first; in their own order without one.
+std::string nearest_keys(const Json& from, const std::string& key) {
+  std::vector<std::string> keys = keys_of(from);
+  if (keys.empty()) return "nothing";
+  if (!key.empty())
+    std::stable_sort(keys.begin(), keys.end(),
+                     [&](const auto& a, const auto& b) { return edits(a, key) < edits(b, key); });
+  constexpr std::size_t shown = 8;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(keys.size(), shown); ++i) out += (i > 0 ? ", " : "") + keys[i];
+  return keys.size() > shown ? out + ", ..." : out;
+}
+
+std::string joined(const std::vector<std::string>& path, std::size_t length) {
+  std::string out;
+  for (std::size_t i = 0; i < length; ++i) {
+    const bool plain = path[i].find_first_of(".[]\"=!<> \t") == std::string::npos;
+    out += plain ? (i > 0 ? "." : "") + path[i] : "[\"" + path[i] + "\"]";
+  }
+  return out;
+}
+
+}  // namespace
+
+struct ReportValues::State {
+  Json json;
+};
+
+ReportValues::ReportValues(const AggregateReport& report) : ReportValues(to_json(report)) {}
+ReportValues::ReportValues(const std::string& aggregate_json) : state_(std::make_unique<State>()) {
+  state_->json = Json::parse(aggregate_json, nullptr, false);
+  require(state_->json.is_object(), Fault::input, "an aggregate report is not a JSON object");
+}
+ReportValues::ReportValues(ReportValues&&) noexcept = default;
+ReportValues& ReportValues::operator=(ReportValues&&) noexcept = default;
+ReportValues::~ReportValues() = default;
+
+double ReportValues::number(const std::vector<std::string>& path, const std::string& text) const {
+  const Json* at = &state_->json;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const Json* next = step(*at, path[i]);
+    if (next == nullptr)
+      throw Error(Fault::usage, "--gate '" + text +
+                                    "' selects nothing of the report: " + (i == 0 ? "it" : joined(path, i)) +
+                                    " has no '" + path[i] + "'; nearest are " + nearest_keys(*at, path[i]));
+    at = next;
+  }
+  if (const auto value = number_of(*at)) return *value;
+  throw Error(Fault::usage,
+              "--gate '" + text + "' needs a number, but " + joined(path, path.size()) +
+                  " of the report is " +
+                  (at->is_object() || at->is_array()
+                       ? "a group with the keys " + nearest_keys(*at, "")
+                       : "no number: " + at->dump(-1, ' ', false, Json::error_handler_t::replace)));
+}
+
+}  // namespace drift

@@ -1,0 +1,16 @@
+# What was found, once, as a table.
+
+if(DRIFT_HAVE_NCCL)
+  set(nccl ${NCCL_LIBRARY})
+elseif(DRIFT_HAVE_CUDA)
+  set(nccl "not found: GPUs will exchange over MPI")
+else()
+  set(nccl "not needed without CUDA")
+endif()
+message(STATUS "drift-audit ${PROJECT_VERSION}")
+message(STATUS "  build type  ${CMAKE_BUILD_TYPE}")
+message(STATUS "  compiler    ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
+message(STATUS "  CUDA        ${DRIFT_CUDA_NOTE}")
+message(STATUS "  NCCL        ${nccl}")
+message(STATUS "  MPI         ${MPI_C_LIBRARY_VERSION_STRING} ${MPI_C_VERSION}")
+message(STATUS "  sanitizers  ${DRIFT_SANITIZE}")

@@ -1,0 +1,52 @@
+// The README's table is what the program prints.
+
+#include <set>
+
+#include "case_run.hpp"
+
+namespace drift {
+namespace {
+
+using namespace test;
+
+/// The lines of the README's first ```text block.
+std::vector<std::string> shown() {
+  std::vector<std::string> out;
+  bool inside = false;
+  for (const std::string& line : lines_of(file_text(std::string(DRIFT_SOURCE_DIR) + "/README.md"))) {
+    if (inside && line == "```") break;
+    if (inside) out.push_back(line);
+    if (line == "```text") inside = true;
+  }
+  return out;
+}
+
+/// What another machine may print otherwise: versions, hardware, and where the program lies.
+bool is_of_the_machine(const std::string& line) {
+  for (const char* start : {"# drift-audit", "# ran on", "# oracle", "# reproduce"})
+    if (line.rfind(start, 0) == 0) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("readme: the output it shows is the output of the command it shows", "[readme]") {
+  const auto wanted = shown();
+  REQUIRE(wanted.size() > 10);
+  if (skipped_without_mpirun()) return;
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path("examples"));
+  std::filesystem::copy_file(std::string(DRIFT_SOURCE_DIR) + "/examples/rollout-t0.7-cut.safetensors",
+                             folder.path("examples/rollout-t0.7-cut.safetensors"));
+  const Ran ran =
+      drift_audit_on(4, {"run", "examples/rollout-t0.7-cut.safetensors", "--tp", "2", "--cp", "2"},
+                     {.directory = folder.path()});
+  INFO(ran.all());
+  CHECK(ran.exit_code == 0);
+  const auto printed = lines_of(ran.out);
+  REQUIRE(printed.size() == wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (!is_of_the_machine(wanted[i])) CHECK(printed[i] == wanted[i]);
+}
+
+}  // namespace drift

@@ -1,0 +1,90 @@
+// Metadata: strict values, contradictions, and sampling that would need another log-prob.
+
+#include "dump/facts.hpp"
+
+#include <array>
+
+#include "dump/dump_writer.hpp"
+#include "scratch.hpp"
+
+namespace drift {
+namespace {
+
+DumpFile with(const Scratch& scratch, const Metadata& metadata) {
+  static constexpr std::array<float, 10> values{};
+  const std::array<TensorData, 1> tensors{
+      TensorData{"logits", Dtype::F32, {2, 5}, std::as_bytes(std::span(values))}};
+  write_dump(scratch.path("d"), tensors, metadata);
+  return DumpFile::open(scratch.path("d"));
+}
+
+std::string refusal(const Scratch& scratch, const Metadata& metadata) {
+  const DumpFile dump = with(scratch, metadata);
+  Roles roles;
+  roles.logits = dump.tensors()[0];
+  roles.padded_vocab = 5;
+  const Error error = error_of([&] { check_facts(dump, read_facts(dump), roles); });
+  CHECK(error.fault() == Fault::input);
+  return error.what();
+}
+
+TEST_CASE("facts: what is there is read, all else stays empty") {
+  const Scratch scratch;
+  const DumpFacts none = read_facts(with(scratch, {{"note", "top secret"}}));
+  CHECK_FALSE(none.temperature.has_value());
+  CHECK_FALSE(none.real_vocab_size.has_value());
+  CHECK_FALSE(none.cp_layout.has_value());
+  const DumpFile dump = with(scratch, {{"temperature", "0.7"},
+                                       {"real_vocab_size", "4"},
+                                       {"padded_vocab_size", "5"},
+                                       {"ignore_index", "-100"},
+                                       {"cp_layout", "zigzag"},
+                                       {"tp_size", "4"},
+                                       {"tp_rank", "1"},
+                                       {"top_k", "-1"},
+                                       {"top_p", "1.0"},
+                                       {"min_p", "0"}});
+  const DumpFacts facts = read_facts(dump);
+  CHECK(facts.temperature == 0.7);
+  CHECK(facts.real_vocab_size == 4);
+  CHECK(facts.padded_vocab_size == 5);
+  CHECK(facts.ignore_index == -100);
+  CHECK(facts.cp_layout == "zigzag");
+  CHECK(facts.tp_size == 4);
+  REQUIRE(facts.warnings.size() == 1);
+  CHECK(contains(facts.warnings[0], "tp rank 1 of 4"));
+}
+
+TEST_CASE("facts: a value that is not what its key needs is refused") {
+  const Scratch scratch;
+  for (const std::string value : {"", "0", "-0.5", "inf", "nan", "0.7x", " 0.7", "0,7", "1e999", "hot"})
+    CHECK(contains(refusal(scratch, {{"temperature", value}}), "wanted a finite number above 0"));
+  for (const std::string value : {"", "0", "-4", "4.0", "4e0", "0x4", "99999999999999999999"})
+    CHECK(contains(refusal(scratch, {{"real_vocab_size", value}}), "wanted a whole number of at least 1"));
+  CHECK(contains(refusal(scratch, {{"cp_layout", "ring"}}), "wanted contiguous or zigzag"));
+  CHECK(contains(refusal(scratch, {{"tp_size", "2"}, {"tp_rank", "2"}}), "below tp_size 2"));
+  CHECK(contains(refusal(scratch, {{"top_p", "None"}}), "wanted a number"));
+}
+
+TEST_CASE("facts: contradictions with the logits are refused") {
+  const Scratch scratch;
+  CHECK(contains(refusal(scratch, {{"padded_vocab_size", "6"}}),
+                 "seen 6, wanted 5, the last dimension of logits"));
+  CHECK(contains(refusal(scratch, {{"real_vocab_size", "6"}}), "seen 6, wanted at most 5"));
+  CHECK(contains(refusal(scratch, {{"real_vocab_size", "6"}, {"padded_vocab_size", "5"}}),
+                 "at most padded_vocab_size 5"));
+  CHECK(
+      contains(refusal(scratch, {{"vocab_start", "5"}, {"vocab_end", "10"}}), "one shard of the vocabulary"));
+  CHECK(
+      contains(refusal(scratch, {{"vocab_start", "0"}, {"vocab_end", "4"}}), "one shard of the vocabulary"));
+}
+
+TEST_CASE("facts: sampling from part of the vocabulary cannot be audited yet") {
+  const Scratch scratch;
+  CHECK(contains(refusal(scratch, {{"top_k", "50"}}), "cannot be audited yet"));
+  CHECK(contains(refusal(scratch, {{"top_p", "0.95"}}), "cannot be audited yet"));
+  CHECK(contains(refusal(scratch, {{"min_p", "0.05"}}), "cannot be audited yet"));
+}
+
+}  // namespace
+}  // namespace drift

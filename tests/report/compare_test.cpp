@@ -1,0 +1,282 @@
+// compare OLD NEW: the verdict's rule, what is said, and which token comes first.
+
+#include "report/compare.hpp"
+
+#include <bit>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "report/to_json.hpp"
+#include "report/tokens.hpp"
+#include "sample_reports.hpp"
+#include "support/catch.hpp"
+#include "temp_folder.hpp"
+
+using namespace drift;
+
+namespace {
+
+constexpr std::size_t rows = 8;
+
+struct Tokens {
+  std::vector<std::uint8_t> active = std::vector<std::uint8_t>(rows, 1);
+  std::vector<std::int64_t> target = std::vector<std::int64_t>(rows, 150);
+  std::vector<std::int32_t> owner = std::vector<std::int32_t>(rows, 1);
+  std::vector<float> lse = std::vector<float>(rows, 12.5f), logp = std::vector<float>(rows, -1.25f);
+  std::string logp_name = "fixed-tree_logp";
+
+  void write(const std::string& folder) const {
+    write_tokens(folder + "/tokens.safetensors",
+                 {active, target, owner, {{"fixed-tree_lse", lse}, {logp_name, logp}}});
+  }
+};
+
+struct Pair {
+  TempFolder folder;
+  AggregateReport before = samples::passed(), after = samples::passed();
+  Tokens old_tokens, new_tokens;
+  bool with_tokens = true;
+
+  CompareResult compare() {
+    put(folder / "old/aggregate.json", to_json(before));
+    put(folder / "new/aggregate.json", to_json(after));
+    if (with_tokens) {
+      old_tokens.write(folder / "old");
+      new_tokens.write(folder / "new");
+    }
+    return compare_reports(folder / "old", folder / "new");
+  }
+};
+
+void check(const CompareResult& result, int exit_code, const std::string& verdict,
+           const std::vector<std::string>& parts) {
+  INFO(result.text);
+  CHECK(result.exit_code == exit_code);
+  CHECK(result.text.find("verdict        " + verdict + "\n") != std::string::npos);
+  CHECK(result.text.ends_with("\n"));
+  for (const std::string& part : parts) {
+    INFO("wanted: " << part);
+    CHECK(result.text.find(part) != std::string::npos);
+  }
+}
+
+Fault fault_of(const std::string& before, const std::string& after) {
+  try {
+    compare_reports(before, after);
+  } catch (const Error& error) {
+    return error.fault();
+  }
+  return Fault::internal;
+}
+
+}  // namespace
+
+TEST_CASE("compare: a report with itself is the same") {
+  Pair pair;
+  check(pair.compare(), 0, "same",
+        {"status         both pass (exit 0)", "inputs         same bits: 8 rows, 3 active",
+         "configuration  same", "environment    same", "gates          none flipped, of 2",
+         "first token    none", "digests        equal: oracle lse, oracle logp, fixed-tree lse",
+         "rule: worse ="});
+  check(compare_reports(pair.folder / "old/aggregate.json", pair.folder / "old"), 0, "same", {});
+}
+
+TEST_CASE("compare: a status that falls is worse, one that rises is better") {
+  Pair pair;
+  pair.after = samples::drifted();
+  check(pair.compare(), 1, "worse",
+        {"OLD pass (exit 0)", "NEW drift (exit 1)", "worse:  status pass -> drift",
+         "worse:  gate candidates.fixed-tree.lse now fails",
+         "candidates.fixed-tree.lse now fails: 1e-06 against 1e-05"});
+  std::swap(pair.before, pair.after);
+  check(pair.compare(), 0, "better",
+        {"better: status drift -> pass", "better: gate candidates.fixed-tree.lse passes again"});
+  pair.before = samples::drifted();
+  pair.after = samples::nonfinite();
+  check(pair.compare(), 1, "worse",
+        {"status drift -> failed", "in phase \"check the values\": 2 active rows"});
+}
+
+TEST_CASE("compare: larger drift of the same inputs is worse, smaller is better") {
+  Pair pair;
+  pair.after.recorded->front().vs.front().second.drift.max_abs = std::nextafter(1e-6, 1.0);
+  check(pair.compare(), 1, "worse",
+        {"worse:  rollout_logprobs vs oracle: max_abs 1e-06 -> 1.0000000000000002e-06"});
+  std::swap(pair.before, pair.after);
+  check(pair.compare(), 0, "better", {"better: rollout_logprobs vs oracle: max_abs"});
+}
+
+TEST_CASE("compare: one thing worse outweighs all that is better") {
+  Pair pair;
+  pair.after.candidates->front().lse.drift.max_abs = 0;
+  pair.after.candidates->front().logp.drift.max_abs = 1;
+  check(pair.compare(), 1, "worse",
+        {"worse:  fixed-tree logp: max_abs 1e-06 -> 1", "better: fixed-tree lse"});
+}
+
+TEST_CASE("compare: NaN and rows that drop out do not pass for small drift") {
+  Pair pair;
+  pair.after.candidates->front().lse.drift.max_abs = samples::nan;
+  check(pair.compare(), 1, "worse", {"fixed-tree lse: max_abs 1e-06 -> nan"});
+  pair.after = pair.before;
+  pair.after.candidates->front().lse.drift.max_abs = 0;
+  pair.after.candidates->front().lse.drift.nonfinite = 1;
+  check(pair.compare(), 1, "worse", {"worse:  fixed-tree lse: nonfinite 0 -> 1"});
+}
+
+TEST_CASE("compare: different inputs are said aloud and their drift is not judged") {
+  Pair pair;
+  pair.after.input->logits.digest = std::string(32, 'd');
+  pair.after.candidates->front().lse.drift.max_abs = 1;
+  check(pair.compare(), 0, "same", {"NOT COMPARABLE: the inputs differ", "logits.digest: \"bbbb"});
+  pair.after.status = "drift";
+  pair.after.exit_code = 1;
+  check(pair.compare(), 1, "worse", {"NOT COMPARABLE", "status pass -> drift"});
+}
+
+TEST_CASE("compare: a file of another name with the same tensors is the same input") {
+  Pair pair;
+  pair.after.input->files[0].name = "copy.safetensors";
+  pair.after.input->logits.name = "student_logits";
+  check(pair.compare(), 0, "same", {"same bits", "files differ in name, size or header"});
+}
+
+TEST_CASE("compare: a run that failed early is worse, and says why") {
+  Pair pair;
+  pair.after = samples::bare();
+  pair.with_tokens = false;
+  check(pair.compare(), 1, "worse",
+        {"NEW failed before the input was read", "No such file or directory",
+         "first token    unknown: no tokens.safetensors beside either report"});
+  pair.before = samples::bare();
+  check(pair.compare(), 0, "same", {"both runs failed before"});
+}
+
+TEST_CASE("compare: configuration and environment that changed") {
+  Pair pair;
+  pair.after.case_values[1].second = std::int64_t{4};
+  pair.after.case_values.emplace_back("worst", std::int64_t{3});
+  pair.after.environment.variables["NCCL_ALGO"] = "Tree";
+  pair.after.environment.versions.erase("mpi");
+  pair.after.environment.gpu_models = {"a GPU"};
+  check(pair.compare(), 0, "same",
+        {"tp: 2 -> 4", "worst: none -> 3", "NCCL_ALGO: \"Ring\" -> \"Tree\"", "mpi: \"4.1.4\" -> none",
+         "gpu_models: [] -> [\"a GPU\"]"});
+}
+
+TEST_CASE("compare: digests that differ are shown whole") {
+  Pair pair;
+  pair.after.candidates->front().digests.logp = samples::hex_c;
+  check(pair.compare(), 0, "same", {"fixed-tree logp: " + samples::hex_b + " -> " + samples::hex_c});
+}
+
+TEST_CASE("compare: a recorded tensor that drops out is worse, a formula is not") {
+  Pair pair;
+  pair.after.candidates->pop_back();
+  check(pair.compare(), 0, "same", {"megatron-unfused lse: no longer compared"});
+  pair.after.recorded->erase(pair.after.recorded->begin());
+  check(pair.compare(), 1, "worse", {"worse:  recorded rollout_logprobs is no longer compared"});
+}
+
+TEST_CASE("compare: gates that appear and vanish") {
+  Pair pair;
+  pair.after.gates->push_back({"new", 0, 1, 1, false, "option"});
+  check(pair.compare(), 1, "worse",
+        {"gate new is new and fails", "new is new and fails: none -> 1.0 against 0.0"});
+  pair.after.gates->back().passed = true;
+  check(pair.compare(), 0, "same", {"none flipped, of 3"});
+  std::swap(pair.before, pair.after);
+  check(pair.compare(), 0, "same", {"new: no longer there, was 1.0"});
+}
+
+TEST_CASE("compare: the first differing token is the smallest row, whatever the column") {
+  Pair pair;
+  pair.new_tokens.lse[6] = 13.0f;
+  pair.new_tokens.logp[5] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(-1.25f) + 1);
+  pair.new_tokens.logp[7] = 0;
+  pair.new_tokens.owner.assign(rows, 0);
+  check(pair.compare(), 0, "same",
+        {"first token    row 5, position [0, 5], column fixed-tree_logp, target 150, owner TP rank 1 -> 0",
+         "OLD -1.25 0xbfa00000, NEW -1.2500001192092896 0xbfa00001",
+         "NEW - OLD = -1.1920928955078125e-07, 1 ulp",
+         "differing rows of 8: fixed-tree_lse 1 (first 6), fixed-tree_logp 2 (first 5)"});
+}
+
+TEST_CASE("compare: zeros of different sign and NaNs of different payload differ, equal NaNs do not") {
+  Pair pair;
+  pair.old_tokens.lse[2] = pair.new_tokens.lse[2] = std::bit_cast<float>(0x7fc00000u);
+  check(pair.compare(), 0, "same", {"first token    none"});
+  pair.new_tokens.lse[2] = std::bit_cast<float>(0x7fc00001u);
+  check(pair.compare(), 0, "same", {"row 2", "OLD nan 0x7fc00000, NEW nan 0x7fc00001"});
+  pair.old_tokens.lse[1] = 0.0f;
+  pair.new_tokens.lse[1] = -0.0f;
+  check(pair.compare(), 0, "same", {"row 1", "0x00000000", "0x80000000", ", 0 ulp"});
+}
+
+TEST_CASE("compare: targets, masks and columns that only one report has") {
+  Pair pair;
+  pair.new_tokens.target[3] = 151;
+  pair.new_tokens.active[4] = 0;
+  pair.new_tokens.logp_name = "megatron-unfused_logp";
+  check(pair.compare(), 0, "same",
+        {"row 3, position [0, 3], column target, target 150 -> 151", "active 1 (first 4)",
+         "columns of one report only: fixed-tree_logp (OLD), megatron-unfused_logp (NEW)"});
+  pair.new_tokens = Tokens{};
+  for (auto* column : {&pair.new_tokens.lse, &pair.new_tokens.logp}) column->resize(2);
+  pair.new_tokens.active.resize(2);
+  pair.new_tokens.target.resize(2);
+  pair.new_tokens.owner.resize(2);
+  check(pair.compare(), 0, "same", {"not comparable: 8 rows in OLD, 2 in NEW"});
+}
+
+TEST_CASE("compare: folders of reports are matched by name") {
+  const TempFolder folder;
+  AggregateReport worse = samples::passed();
+  worse.candidates->front().lse.drift.max_abs = 1;
+  for (const char* name : {"a", "b", "gone"})
+    put(folder / ("old/" + std::string(name) + "/aggregate.json"), to_json(samples::passed()));
+  for (const char* name : {"a", "b", "more"})
+    put(folder / ("new/" + std::string(name) + "/aggregate.json"), to_json(samples::passed()));
+  put(folder / "new/gone/rank-0000.json", "{}");  // a run that died: no verdict
+  CompareResult result = compare_reports(folder / "old", folder / "new");
+  INFO(result.text);
+  CHECK(result.exit_code == 1);
+  CHECK(result.text.find(
+            "all reports\n  a  same\n  b  same\n  gone  worse: no report in NEW\n  more  only in NEW\n") !=
+        std::string::npos);
+  put(folder / "new/gone/aggregate.json", to_json(samples::passed()));
+  CHECK(compare_reports(folder / "old", folder / "new").exit_code == 0);
+  put(folder / "new/b/aggregate.json", to_json(worse));
+  result = compare_reports(folder / "old", folder / "new");
+  CHECK(result.exit_code == 1);
+  CHECK(result.text.find("  b  worse\n") != std::string::npos);
+}
+
+TEST_CASE("compare: what cannot be compared says who has to act") {
+  const TempFolder folder;
+  put(folder / "good/aggregate.json", to_json(samples::passed()));
+  put(folder / "set/a/aggregate.json", to_json(samples::passed()));
+  put(folder / "other/b/aggregate.json", to_json(samples::passed()));
+  put(folder / "empty/x.txt", "x");
+  put(folder / "torn/aggregate.json", to_json(samples::passed()).substr(0, 500));
+  put(folder / "blank/aggregate.json", "");
+  put(folder / "list/aggregate.json", "[]");
+  put(folder / "rank/aggregate.json", to_json(samples::rank()));
+  put(folder / "future/aggregate.json", R"({"schema": {"name": "drift-audit/aggregate", "version": "2.0"}})");
+  put(folder / "hollow/aggregate.json", R"({"schema": {"name": "drift-audit/aggregate", "version": "1.0"}})");
+  CHECK(fault_of(folder / "good", folder / "missing") == Fault::io);
+  CHECK(fault_of(folder / "missing", folder / "good") == Fault::io);
+  CHECK(fault_of(folder / "good", folder / "empty") == Fault::io);
+  CHECK(fault_of(folder / "good", folder / "torn") == Fault::input);
+  CHECK(fault_of(folder / "good", folder / "blank") == Fault::input);
+  CHECK(fault_of(folder / "list", folder / "good") == Fault::input);
+  CHECK(fault_of(folder / "rank", folder / "good") == Fault::input);
+  CHECK(fault_of(folder / "good", folder / "future") == Fault::input);
+  CHECK(fault_of(folder / "good", folder / "hollow") == Fault::input);
+  CHECK(fault_of(folder / "good", folder / "set") == Fault::usage);
+  CHECK(fault_of(folder / "set", folder / "good") == Fault::usage);
+  CHECK(fault_of(folder / "set", folder / "other") == Fault::usage);
+  put(folder / "good/tokens.safetensors", "garbage");
+  put(folder / "other/b/tokens.safetensors", "garbage");
+  CHECK(fault_of(folder / "good", folder / "other/b") == Fault::input);
+}
