@@ -66,8 +66,9 @@ void choose_formulas(Case& out, const std::string& backend) {
       else
         out.rejected.emplace_back(formula.id, reason);
     }
-    require(!out.formulas.empty(), Fault::usage,
-            "no formula is left to run: " + out.rejected.front().first + " " + out.rejected.front().second);
+    if (out.formulas.empty())  // the message speaks of a first refusal, which exists only now
+      throw Error(Fault::usage,
+                  "no formula is left to run: " + out.rejected.front().first + " " + out.rejected.front().second);
     return;
   }
   std::set<std::string_view> seen;

@@ -75,10 +75,11 @@ void machine_lines(const AggregateReport& report, std::vector<std::string>& out)
                                        (report.topology->world == 1 ? " rank" : " ranks")));
   if (report.candidates && !report.candidates->empty()) {
     const CandidateReport& first = report.candidates->front();
-    const std::string merged = first.transport_actual == "solo" ? "one shard a row, nothing to merge"
-                                                                : "shards merged over " + first.transport_actual;
-    out.push_back(line("ran on", first.backend_actual + " (asked for " + first.backend_requested + "), " + merged +
-                                     " (asked for " + first.transport_requested + ")"));
+    const std::string merged = first.transport_actual == "solo"
+                                   ? "one shard a row, nothing to merge"
+                                   : "shards merged over " + first.transport_actual;
+    out.push_back(line("ran on", first.backend_actual + " (asked for " + first.backend_requested + "), " +
+                                     merged + " (asked for " + first.transport_requested + ")"));
   }
   if (!report.oracle) return;
   const OracleReport& oracle = *report.oracle;
@@ -104,7 +105,8 @@ std::vector<std::string> console_header(const AggregateReport& report) {
   std::vector<std::string> out;
   const auto& versions = report.environment.versions;
   const auto version = versions.find("drift_audit");
-  out.push_back("# drift-audit" + (version == versions.end() ? "" : " " + version->second));
+  out.emplace_back("# drift-audit");
+  if (version != versions.end()) out.back().append(" ").append(version->second);
   out.push_back(line("dump", value_of(report, "dump")));
   input_lines(report, out);
   std::string temperature = value_of(report, "temperature") + source_of(report, "temperature") +

@@ -84,8 +84,9 @@ std::vector<std::string> gate_lines(const AggregateReport& report) {
 
 std::string position_text(const Token& token) {
   std::string out = "[";
-  for (const std::int64_t index : token.position) out += (out.size() > 1 ? "," : "") + std::to_string(index);
-  return out + "]";
+  for (const std::int64_t index : token.position)
+    out.append(out.size() > 1 ? "," : "").append(std::to_string(index));
+  return out.append("]");
 }
 
 std::vector<std::string> worst_lines(const std::string& title, const Compared& compared,

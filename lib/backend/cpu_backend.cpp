@@ -19,9 +19,12 @@ namespace {
 
 constexpr std::align_val_t cache_line{64};
 
+constexpr std::int64_t address_space = std::int64_t{1} << 47;  ///< more was never to be had: do not even ask
+
 Buffer allocate_aligned(std::int64_t bytes) {
-  void* data =
-      bytes < 0 ? nullptr : ::operator new(static_cast<std::size_t>(bytes), cache_line, std::nothrow);
+  void* data = nullptr;
+  if (bytes >= 0 && bytes < address_space)
+    data = ::operator new(static_cast<std::size_t>(bytes), cache_line, std::nothrow);
   require(data != nullptr, Fault::device,
           "the host has no memory left for the audit's buffers, asked for " + std::to_string(bytes) +
               " bytes (a smaller --rows-per-chunk needs less)");

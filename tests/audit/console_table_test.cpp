@@ -168,7 +168,7 @@ TEST_CASE("console_table: a failure names code, class, rank, phase and cause") {
       ErrorReport{.code = 3, .fault = "input", .rank = 2, .phase = "load", .message = "mask holds 2"};
   CHECK(verdict_line(report, "") ==
         "FAILED: exit 3 (input) on rank 2 in load: mask holds 2; no report could be written");
-  CHECK(console_table(report, "", {"odd"}).size() > 2);
+  CHECK(console_table(report, "", std::vector<std::string>{"odd"}).size() > 2);
 }
 
 TEST_CASE("console_table: different replicas are shouted") {

@@ -11,7 +11,7 @@
 
 #include "dump/columns.hpp"
 #include "support/catch.hpp"
-#include "support/run_command.hpp"
+#include "support/drift_audit.hpp"
 #include "support/tiny_dump.hpp"
 
 namespace drift::test {

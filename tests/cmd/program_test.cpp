@@ -5,7 +5,7 @@
 
 #include "formulas/formula.hpp"
 #include "support/catch.hpp"
-#include "support/run_command.hpp"
+#include "support/drift_audit.hpp"
 #include "support/tiny_dump.hpp"
 
 namespace drift {

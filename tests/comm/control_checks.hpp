@@ -144,11 +144,13 @@ inline void axes_are_rows_of_the_grid(Control& world) {
   expect(local_rank(world) == world.rank(), "all ranks of this test share a host");
 }
 
-inline float sample(std::int64_t i,
-                    int rank) {  // magnitudes from 2^-20 to 2^20: any other order gives other bits
-  const auto bytes = pattern(4, rank, static_cast<int>(i % 100'003));
-  const int value = std::to_integer<int>(bytes[0]) * 256 + std::to_integer<int>(bytes[1]) - 32768;
-  return std::ldexp(static_cast<float>(value), std::to_integer<int>(bytes[2]) % 41 - 35);
+/// Magnitudes from 2^-20 to 2^20, so that any other order of adding gives other bits.
+inline float sample(std::int64_t i, int rank) {
+  std::uint64_t hash =
+      (static_cast<std::uint64_t>(i) * 64 + static_cast<std::uint64_t>(rank) + 1) * 0x9e3779b97f4a7c15u;
+  hash = (hash ^ (hash >> 29)) * 0xbf58476d1ce4e5b9u;
+  return std::ldexp(static_cast<float>(static_cast<int>(hash >> 48) - 32768),
+                    static_cast<int>((hash >> 32) % 41) - 35);
 }
 
 inline void reductions_are_in_rank_order(Control& world) {

@@ -18,8 +18,8 @@ struct Ran {
 };
 
 struct How {
-  std::vector<std::string> environment;  ///< "K=V", added to this process's; "K" alone removes
-  std::string directory;                 ///< working directory; "": this process's
+  std::vector<std::string> environment = {};  ///< "K=V", added to this process's; "K" alone removes
+  std::string directory = {};                 ///< working directory; "": this process's
   int timeout_seconds = 120;
 };
 
@@ -30,16 +30,6 @@ Ran run_command(const std::vector<std::string>& words, const How& how = {});
 /// are cores.
 Ran run_on_ranks(int ranks, const std::vector<std::string>& words, How how = {});
 bool has_mpirun();
-
-/// The tool alone, and under mpirun.
-inline Ran drift_audit(std::vector<std::string> arguments, const How& how = {}) {
-  arguments.insert(arguments.begin(), DRIFT_BINARY);
-  return run_command(arguments, how);
-}
-inline Ran drift_audit_on(int ranks, std::vector<std::string> arguments, const How& how = {}) {
-  arguments.insert(arguments.begin(), DRIFT_BINARY);
-  return run_on_ranks(ranks, arguments, how);
-}
 
 /// A folder of its own that goes when the test ends.
 class TemporaryFolder {
