@@ -77,7 +77,7 @@ class Bench {
   }
 
   template <Dtype dtype>
-  void dtype(const char* label) {
+  void measure(const char* label) {
     const std::int64_t element = dtype == Dtype::F32 ? 4 : 2, bytes = rows_ * columns_ * element;
     Buffer data = gpu_.allocate(bytes);
     const auto refill = [&](bool masked) {
@@ -194,9 +194,9 @@ int main(int argc, char** argv) {
     std::printf("%s\n", gpu.device_model().c_str());
     {
       Bench bench(gpu, rows, columns);
-      bench.dtype<Dtype::BF16>("BF16");
-      bench.dtype<Dtype::F16>("F16");
-      bench.dtype<Dtype::F32>("F32");
+      bench.measure<Dtype::BF16>("BF16");
+      bench.measure<Dtype::F16>("F16");
+      bench.measure<Dtype::F32>("F32");
       bench.copies();
     }
     return 0;

@@ -86,6 +86,7 @@ class Parser {
   }
 
   Request parse(std::vector<std::string> words) {
+    check_command(words);
     std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     try {
       app_.parse(std::move(words));
@@ -177,6 +178,23 @@ class Parser {
            [&](const std::string& w) { what.profile = profile_of(w); });
   }
 
+  /// CLI11 would only say that a command is missing.
+  void check_command(const std::vector<std::string>& words) const {
+    std::vector<std::string> known;
+    std::string all;
+    for (const CLI::App* command : app_.get_subcommands({})) {
+      known.push_back(command->get_name());
+      all += (all.empty() ? "" : ", ") + known.back();
+    }
+    require(!words.empty(), Fault::usage, "no command was given; wanted one of " + all + see_help());
+    const std::string& word = words.front();
+    if (word.starts_with("-") || std::find(known.begin(), known.end(), word) != known.end()) return;
+    const std::string near = nearest_word(word, known);
+    throw Error(Fault::usage, "there is no command '" + word + "'; " +
+                                  (near.empty() ? "wanted one of " + all : "did you mean " + near + "?") +
+                                  see_help());
+  }
+
   std::string see_help() const {
     const auto chosen = app_.get_subcommands();
     return "\nsee drift-audit " + (chosen.empty() ? "" : chosen.front()->get_name() + " ") + "--help";
@@ -188,8 +206,6 @@ class Parser {
     for (const CLI::App* command : app_.get_subcommands())
       for (const CLI::Option* option : command->get_options())
         for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-    if (app_.get_subcommands().empty())
-      for (const CLI::App* command : app_.get_subcommands({})) known.push_back(command->get_name());
     std::istringstream words(message);
     for (std::string word; words >> word;)
       if (const std::string near = nearest_word(word.substr(0, word.find('=')), known); !near.empty())

@@ -179,7 +179,7 @@ std::string verdict_line(const AggregateReport& report, const std::string& folde
   else if (report.status == "failed")
     out += ": exit " + std::to_string(report.exit_code);
   if (const std::string compared = compared_text(report); !compared.empty()) out += ": " + compared;
-  if (report.scope == "self-check")
+  if (report.candidates && report.scope == "self-check")
     out += "; self-check only: nothing that your system computed was compared";
   return out + (folder.empty() ? "; no report could be written" : "; reports in " + folder);
 }

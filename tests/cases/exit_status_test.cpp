@@ -19,8 +19,10 @@ TinyDump fine() {
 /// Every rank's own status: a shell around the program, which mpirun starts in its place, notes it down.
 std::vector<int> status_of_each_rank(int ranks, const TemporaryFolder& folder, const std::string& arguments) {
   const std::string script = folder.path("rank.sh");
-  std::ofstream(script) << "#!/bin/sh\n'" << DRIFT_BINARY << "' " << arguments << "\ncode=$?\n"
-                        << "echo $code > '" << folder.path("status.") << "'$OMPI_COMM_WORLD_RANK\nexit 0\n";
+  // mpirun sends SIGTERM to the others as soon as one rank fails: the shells outlive that, to take the note.
+  std::ofstream(script) << "#!/bin/sh\ntrap '' TERM\n'" << DRIFT_BINARY << "' " << arguments << "\ncode=$?\n"
+                        << "echo $code > '" << folder.path("status.")
+                        << "'$OMPI_COMM_WORLD_RANK\nexit $code\n";
   const Ran ran = run_on_ranks(ranks, {"sh", script}, {.environment = {}, .directory = folder.path()});
   INFO(ran.all());
   std::vector<int> out;

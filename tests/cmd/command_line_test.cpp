@@ -134,7 +134,9 @@ TEST_CASE("command line: options may stand before the dump, and take exactly one
 
 TEST_CASE("command line: what cannot be understood is a usage error that says which word") {
   CHECK(says(refusal({}), "command"));
-  CHECK(says(refusal({"rum", "d"}), "rum"));
+  CHECK(says(refusal({"rum", "d"}), "did you mean run?"));
+  CHECK(says(refusal({"nothing"}), "wanted one of run, plan"));
+  CHECK(says(refusal({"--no-such"}), "--no-such"));
   CHECK(says(refusal({"run"}), "DUMP"));
   CHECK(says(refusal({"run", "d", "e"}), "e"));
   CHECK(says(refusal({"run", "d", "--tp"}), "--tp"));
