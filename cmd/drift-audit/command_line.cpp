@@ -188,7 +188,9 @@ class Parser {
     }
     require(!words.empty(), Fault::usage, "no command was given; wanted one of " + all + see_help());
     const std::string& word = words.front();
-    if (word.starts_with("-") || std::find(known.begin(), known.end(), word) != known.end()) return;
+    if (word == "--help" || word == "-h" || word == "--version" ||
+        std::find(known.begin(), known.end(), word) != known.end())
+      return;
     const std::string near = nearest_word(word, known);
     throw Error(Fault::usage, "there is no command '" + word + "'; " +
                                   (near.empty() ? "wanted one of " + all : "did you mean " + near + "?") +

@@ -26,10 +26,11 @@ struct Dispatch {
   int operator()(const SchemaRequest& request) const { return print_schema(request, console); }
 };
 
-/// mpirun ends the job at the first status that is not 0: ranks that say nothing let rank 0 say it first.
-int after_rank_0(const Process& process, int code) {
-  if (process.launched && !process.speaks() && code != 0)
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+/// mpirun ends the job at the first status that is not 0: rank 0 lets the others out of MPI_Finalize, the
+/// others let rank 0 say its last line.
+int after_the_others(const Process& process, int code) {
+  if (process.launched && code != 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(process.speaks() ? 100 : 300));
   return code;
 }
 
@@ -41,18 +42,18 @@ int run_program(const Process& process) noexcept {
     const std::vector<std::string> words(process.argv.begin() + (process.argv.empty() ? 0 : 1),
                                          process.argv.end());
     const int code = std::visit(Dispatch{process, console}, parse_command_line(words));
-    if (console.flush() || code > 1) return after_rank_0(process, code);
+    if (console.flush() || code > 1) return after_the_others(process, code);
     console.error("stdout did not take all of the output (a full disk or a closed pipe)");
-    return after_rank_0(process, static_cast<int>(Fault::io));
+    return after_the_others(process, static_cast<int>(Fault::io));
   } catch (const Error& error) {
     console.error(error.what());
-    return after_rank_0(process, error.exit_code());
+    return after_the_others(process, error.exit_code());
   } catch (const std::bad_alloc&) {
     console.error("out of memory");
-    return after_rank_0(process, static_cast<int>(Fault::device));
+    return after_the_others(process, static_cast<int>(Fault::device));
   } catch (const std::exception& error) {
     console.error(std::string("a bug in drift-audit: ") + error.what());
-    return after_rank_0(process, static_cast<int>(Fault::internal));
+    return after_the_others(process, static_cast<int>(Fault::internal));
   }
 }
 

@@ -44,6 +44,8 @@ std::string shape_of(const TensorReport& tensor) {
   return tensor.dtype + " " + out + "]";
 }
 
+std::string quoted(const std::string& name) { return '"' + name + '"'; }
+
 std::string line(const std::string& word, const std::string& text) {
   return "# " + word + std::string(word.size() < 13 ? 13 - word.size() : 1, ' ') + text;
 }
@@ -51,14 +53,14 @@ std::string line(const std::string& word, const std::string& text) {
 void input_lines(const AggregateReport& report, std::vector<std::string>& out) {
   if (!report.input) return;
   const InputReport& input = *report.input;
-  out.push_back(line("logits", input.logits.name + " " + shape_of(input.logits) + ", vocabulary " +
+  out.push_back(line("logits", quoted(input.logits.name) + " " + shape_of(input.logits) + ", vocabulary " +
                                    grouped(input.real_vocab) + source_of(report, "real_vocab") + " of " +
                                    grouped(input.padded_vocab) + " columns, padding " +
                                    value_of(report, "padding")));
-  std::string rows =
-      grouped(input.rows) + ", " + grouped(input.active_rows) + " active (" +
-      (input.mask ? "mask " + input.mask->name : "targets other than " + value_of(report, "ignore_index")) +
-      "), targets " + input.targets.name;
+  std::string rows = grouped(input.rows) + ", " + grouped(input.active_rows) + " active (" +
+                     (input.mask ? "mask " + quoted(input.mask->name)
+                                 : "targets other than " + value_of(report, "ignore_index")) +
+                     "), targets " + quoted(input.targets.name);
   if (input.masked_values > 0) rows += ", " + grouped(input.masked_values) + " finite values count as -inf";
   if (input.rounded_values > 0) rows += ", " + grouped(input.rounded_values) + " F64 values rounded to fp32";
   if (input.nonfinite_inactive > 0)

@@ -11,8 +11,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-const Row heading{"# values", "",       "max_abs", "mean_abs", "p99",
-                  "max_ulp",  "differ", "of",      "limit",    "verdict"};
+const Row heading{"# nats", "", "max_abs", "mean_abs", "p99", "max_ulp", "differ", "of", "limit", "verdict"};
 
 Row numbers(const std::string& what, const std::string& quantity, const Drift& drift,
             const std::string& limit, const std::string& verdict) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "oracle/oracle.hpp"
 
@@ -49,16 +50,8 @@ double round_to(double value, int precision, int smallest, double largest) {
   return std::fabs(nearest) > largest ? std::copysign(infinity, value) : nearest;
 }
 
-/// Column v as it counts: -inf for a mask, +inf above the ceiling.
-double value_at(const Rows& rows, std::int64_t row, std::int64_t v) {
-  const std::int64_t i = row * rows.pitch + v;
-  double x = 0;
-  switch (rows.stored) {
-    case Dtype::bf16: x = decode(read<std::uint16_t>(rows.logits, i), 7); break;
-    case Dtype::f16: x = decode(read<std::uint16_t>(rows.logits, i), 10); break;
-    case Dtype::f32: x = static_cast<double>(read<float>(rows.logits, i)); break;
-    case Dtype::f64: x = static_cast<double>(static_cast<float>(read<double>(rows.logits, i))); break;
-  }
+/// A stored number as it counts: -inf for a mask, +inf above the ceiling.
+double counted(double x, const Rows& rows) {
   if (rows.rounded == Dtype::bf16) x = round_to(x, 8, -126, 0x1.fep127);
   if (rows.rounded == Dtype::f16) x = round_to(x, 11, -14, 65504);
   // fp32 quotients of fp32 numbers: one rounding in fp64 and one more give the same as one alone (53 >= 2 *
@@ -70,21 +63,48 @@ double value_at(const Rows& rows, std::int64_t row, std::int64_t v) {
   return x;
 }
 
+std::vector<double> row_of_16_bits(const Rows& rows, std::int64_t row) {
+  const auto decoded = [&](unsigned bits) {
+    return counted(decode(bits, rows.stored == Dtype::bf16 ? 7 : 10), rows);
+  };
+  std::vector<double> out(static_cast<std::size_t>(rows.vocab));
+  std::vector<double> known;  // by bits, where a row is longer than there are bit patterns: decoding is slow
+  if (rows.vocab > 65536)
+    for (unsigned bits = 0; bits < 65536; ++bits) known.push_back(decoded(bits));
+  for (std::int64_t v = 0; v < rows.vocab; ++v) {
+    const auto bits = read<std::uint16_t>(rows.logits, row * rows.pitch + v);
+    out[static_cast<std::size_t>(v)] = known.empty() ? decoded(bits) : known[bits];
+  }
+  return out;
+}
+
+std::vector<double> values_of(const Rows& rows, std::int64_t row) {
+  if (rows.stored == Dtype::bf16 || rows.stored == Dtype::f16) return row_of_16_bits(rows, row);
+  std::vector<double> out(static_cast<std::size_t>(rows.vocab));
+  for (std::int64_t v = 0; v < rows.vocab; ++v) {
+    const std::int64_t i = row * rows.pitch + v;
+    const float x = rows.stored == Dtype::f32 ? read<float>(rows.logits, i)
+                                              : static_cast<float>(read<double>(rows.logits, i));
+    out[static_cast<std::size_t>(v)] = counted(static_cast<double>(x), rows);
+  }
+  return out;
+}
+
 }  // namespace
 
 void referee(const Rows& rows, std::int64_t row, double* lse, double* logp) {
   *lse = *logp = not_a_number;
+  const std::vector<double> values = values_of(rows, row);
   double max = -infinity;
-  for (std::int64_t v = 0; v < rows.vocab; ++v) {
-    const double x = value_at(rows, row, v);
+  for (const double x : values) {
     if (std::isnan(x) || x == infinity) return;
-    max = std::fmax(max, x);
+    max = x > max ? x : max;
   }
   if (max == -infinity) return;
 
   double sum = 0, lost = 0;  // what additions rounded away (Neumaier)
-  for (std::int64_t v = 0; v < rows.vocab; ++v) {
-    const double term = std::exp(value_at(rows, row, v) - max), next = sum + term;
+  for (const double x : values) {
+    const double term = std::exp(x - max), next = sum + term;
     lost += std::fabs(sum) >= term ? (sum - next) + term : (term - next) + sum;
     sum = next;
   }
@@ -93,7 +113,7 @@ void referee(const Rows& rows, std::int64_t row, double* lse, double* logp) {
 
   const std::int64_t target = rows.targets[row];
   if (target < 0 || target >= rows.vocab) return;
-  const double x = value_at(rows, row, target);
+  const double x = values[static_cast<std::size_t>(target)];
   if (x == -infinity) return;
   *logp = std::fmin(0.0, (x - max) - log_sum);
 }

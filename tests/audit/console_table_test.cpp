@@ -90,7 +90,7 @@ TEST_CASE("console_table: says what ran, where answers came from, and the verdic
 TEST_CASE("console_table: numbers stand under their headings") {
   const auto lines = console_table(passing(), "out", {});
   const auto heading = std::find_if(lines.begin(), lines.end(),
-                                    [](const std::string& line) { return line.rfind("# values", 0) == 0; });
+                                    [](const std::string& line) { return line.rfind("# nats", 0) == 0; });
   REQUIRE(heading != lines.end());
   const std::string lse = *(heading + 1), logp = *(heading + 2);
   const auto ends_under = [&](const std::string& line, const std::string& word, const std::string& column) {

@@ -1,7 +1,5 @@
 // The README's table is what the program prints.
 
-#include <set>
-
 #include "case_run.hpp"
 
 namespace drift {
@@ -28,6 +26,10 @@ bool is_of_the_machine(const std::string& line) {
   return false;
 }
 
+/// --backend cpu, which keeps the test the same on every machine, is part of the case id in the folder's
+/// name.
+std::string without_folder(const std::string& line) { return line.substr(0, line.find("; reports in ")); }
+
 }  // namespace
 
 TEST_CASE("readme: the output it shows is the output of the command it shows", "[readme]") {
@@ -46,7 +48,7 @@ TEST_CASE("readme: the output it shows is the output of the command it shows", "
   const auto printed = lines_of(ran.out);
   REQUIRE(printed.size() == wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i)
-    if (!is_of_the_machine(wanted[i])) CHECK(printed[i] == wanted[i]);
+    if (!is_of_the_machine(wanted[i])) CHECK(without_folder(printed[i]) == without_folder(wanted[i]));
 }
 
 }  // namespace drift
