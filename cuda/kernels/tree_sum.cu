@@ -7,6 +7,9 @@
 // each group of 256, so the tree's first three levels need no exchange; groups are folded by butterflies that
 // also transpose, so each exchange halves the work.
 
+#include <cuda_bf16.h>
+#include <nv/target>
+
 #include "kernels/launch.hpp"
 #include "kernels/tree_node.cuh"
 
@@ -43,10 +46,20 @@ struct Lane {
   __device__ bool within(float limit) const { return largest <= limit; }
 };
 
-/// max(|a|, |b|) of two pairs, with a sign that means nothing: one instruction, where abs and max are two.
+[[maybe_unused]] __device__ std::uint32_t larger_magnitudes_in_two(std::uint32_t a, std::uint32_t b) {
+  const __nv_bfloat162 larger = __hmax2(__habs2(*reinterpret_cast<const __nv_bfloat162*>(&a)),
+                                        __habs2(*reinterpret_cast<const __nv_bfloat162*>(&b)));
+  return *reinterpret_cast<const std::uint32_t*>(&larger);
+}
+
+/// max(|a|, |b|) of two pairs, each with a sign that means nothing. From sm_86 on it is one instruction.
 __device__ std::uint32_t larger_magnitudes(std::uint32_t a, std::uint32_t b) {
   std::uint32_t out;
-  asm("max.xorsign.abs.bf16x2 %0, %1, %2;" : "=r"(out) : "r"(a), "r"(b));
+  NV_IF_ELSE_TARGET(NV_PROVIDES_SM_86,
+                    (asm("max.xorsign.abs.bf16x2 %0, %1, %2;"
+                         : "=r"(out)
+                         : "r"(a), "r"(b));),
+                    (out = larger_magnitudes_in_two(a, b);))
   return out;
 }
 

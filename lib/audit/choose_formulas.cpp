@@ -67,8 +67,8 @@ void choose_formulas(Case& out, const std::string& backend) {
         out.rejected.emplace_back(formula.id, reason);
     }
     if (out.formulas.empty())  // the message speaks of a first refusal, which exists only now
-      throw Error(Fault::usage,
-                  "no formula is left to run: " + out.rejected.front().first + " " + out.rejected.front().second);
+      throw Error(Fault::usage, "no formula is left to run: " + out.rejected.front().first + " " +
+                                    out.rejected.front().second);
     return;
   }
   std::set<std::string_view> seen;

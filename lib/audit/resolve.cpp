@@ -107,12 +107,14 @@ struct Resolver {
   /// What a candidate divides or multiplies by must be a number too, in the type it is held in.
   void check_order() {
     const float t = out.candidate.temperature;
-    const float factor = out.candidate.order == TemperatureOrder::native       ? rounded_to(out.candidate.candidate, t)
+    const float factor = out.candidate.order == TemperatureOrder::native
+                             ? rounded_to(out.candidate.candidate, t)
                          : out.candidate.order == TemperatureOrder::reciprocal ? 1.0f / t
                                                                                : t;
     require(factor > 0 && std::isfinite(factor), Fault::usage,
             "--temperature-order " + config().temperature_order + " cannot use the temperature " +
-                to_text(config().temperature) + ": its factor would be " + to_text(static_cast<double>(factor)));
+                to_text(config().temperature) + ": its factor would be " +
+                to_text(static_cast<double>(factor)));
   }
 
   void topology() {

@@ -1,6 +1,8 @@
 // What goes wrong, on one rank and on several: the status, the report that is left, the message.
 
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "case_run.hpp"
 
@@ -16,18 +18,24 @@ TinyDump fine() {
   return dump;
 }
 
-/// Every rank's own status: a shell around the program, which mpirun starts in its place, notes it down.
+/// Every rank's own status. mpirun kills the others as soon as one rank ends with a status that is not 0, so
+/// each program runs in a session of its own, in which a shell outlives that and takes the note.
 std::vector<int> status_of_each_rank(int ranks, const TemporaryFolder& folder, const std::string& arguments) {
+  const auto note = [&](int rank) { return folder.path("status." + std::to_string(rank)); };
+  for (int rank = 0; rank < ranks; ++rank) std::filesystem::remove(note(rank));
   const std::string script = folder.path("rank.sh");
-  // mpirun sends SIGTERM to the others as soon as one rank fails: the shells outlive that, to take the note.
-  std::ofstream(script) << "#!/bin/sh\ntrap '' TERM\n'" << DRIFT_BINARY << "' " << arguments << "\ncode=$?\n"
-                        << "echo $code > '" << folder.path("status.")
-                        << "'$OMPI_COMM_WORLD_RANK\nexit $code\n";
-  const Ran ran = run_on_ranks(ranks, {"sh", script}, {.environment = {}, .directory = folder.path()});
+  std::ofstream(script) << "'" << DRIFT_BINARY << "' " << arguments << "\ncode=$?\n"
+                        << "echo $code > '" << folder.path("part.") << "'$OMPI_COMM_WORLD_RANK\n"
+                        << "mv '" << folder.path("part.") << "'$OMPI_COMM_WORLD_RANK '"
+                        << folder.path("status.") << "'$OMPI_COMM_WORLD_RANK\nexit $code\n";
+  const Ran ran = run_on_ranks(ranks, {"setsid", "--wait", "sh", script},
+                               {.environment = {}, .directory = folder.path()});
   INFO(ran.all());
   std::vector<int> out;
   for (int rank = 0; rank < ranks; ++rank) {
-    const std::string text = file_text(folder.path("status." + std::to_string(rank)));
+    for (int tries = 0; tries < 100 && !std::filesystem::exists(note(rank)); ++tries)
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const std::string text = file_text(note(rank));
     REQUIRE_FALSE(text.empty());
     out.push_back(std::stoi(text));
   }

@@ -1,5 +1,5 @@
-// Audits on a GPU through the binary: the same digests as on CPUs, at every topology and over every transport, and torch's
-// own bits. Several ranks share the GPU. Without a GPU each case says SKIPPED and why.
+// Audits on a GPU through the binary: the same digests as on CPUs, at every topology and over every
+// transport, and torch's own bits. Several ranks share the GPU. Without a GPU each case says SKIPPED and why.
 
 #include <bit>
 #include <cstdlib>
@@ -59,9 +59,10 @@ TEST_CASE("gpu: NCCL gives the same digests at TP 2 and 4", "[gpu]") {
   if (skipped_without_gpu() || skipped_without_mpirun()) return;
   const bool may_share = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE") != nullptr;
   if (!nccl_built() || (visible_gpus().size() < 4 && !may_share)) {
-    WARN("SKIPPED: NCCL and four GPUs are needed, or NCCL >= 2.30 with NCCL_MULTI_RANK_GPU_ENABLE=1 and "
-         "NCCL_NVLS_ENABLE=0; seen NCCL "
-         << nccl_version() << " and " << visible_gpus().size() << " GPUs");
+    WARN(
+        "SKIPPED: NCCL and four GPUs are needed, or NCCL >= 2.30 with NCCL_MULTI_RANK_GPU_ENABLE=1 and "
+        "NCCL_NVLS_ENABLE=0; seen NCCL "
+        << nccl_version() << " and " << visible_gpus().size() << " GPUs");
     return;
   }
   CaseFolder folder;
@@ -76,7 +77,8 @@ TEST_CASE("gpu: every formula stays within its limits over every transport", "[g
   CaseFolder folder;
   const std::string dump = std::string(DRIFT_SOURCE_DIR) + "/examples/rollout-t0.7-cut.safetensors";
   for (const int tp : {1, 2, 3}) {
-    const Audit audit = folder.run(dump, tp, 1, {"--backend", "cuda", "--transport", "mpi", "--formula", "all"});
+    const Audit audit =
+        folder.run(dump, tp, 1, {"--backend", "cuda", "--transport", "mpi", "--formula", "all"});
     INFO(audit.ran.all());
     CHECK(audit.ran.exit_code == 0);
     CHECK(audit.aggregate.at("candidates").size() == 3);
@@ -93,9 +95,9 @@ TEST_CASE("gpu: torch-log-softmax-f32 has torch's bits on the recorded dumps", "
   CaseFolder folder;
   for (const std::string name : {"rollout-t1.0", "rollout-t0.7", "rollout-fp32"}) {
     const std::string base = std::string(data) + "/" + name;
-    const Audit audit = folder.run(base + ".safetensors", 1, 1,
-                                   {"--backend", "cuda", "--formula", "torch-log-softmax-f32",
-                                    "--temperature-order", "reciprocal"});
+    const Audit audit = folder.run(
+        base + ".safetensors", 1, 1,
+        {"--backend", "cuda", "--formula", "torch-log-softmax-f32", "--temperature-order", "reciprocal"});
     INFO(audit.ran.all());
     REQUIRE(audit.has_report());
     const std::vector<float> ours = audit.column("torch-log-softmax-f32_logp");
