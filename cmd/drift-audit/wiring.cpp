@@ -47,6 +47,7 @@ Machinery make_machinery(const Config& config, const Process& process, const Con
   out.say = [&console](const std::string& line) { console.say(line); };
   out.progress = [&console](const std::string& line) { console.progress(line); };
   out.warn = [&console](const std::string& line) { console.warn(line); };
+  out.alert = [](const std::string& line) { Console(true).error(line); };
   return out;
 }
 

@@ -51,14 +51,6 @@ ParcelWriter pack(const Case& run, const CandidatePass& candidates, const Oracle
   return parcel;
 }
 
-/// Left-out values are one and the same NaN, whatever each kernel made of the row.
-void clear_left_out(RowValues& values, const AllRows& all) {
-  for (std::size_t r = 0; r < values.lse.size(); ++r) {
-    if (!all.lse_rows[r]) values.lse[r] = left_out;
-    if (!all.logp_rows[r]) values.logp[r] = left_out;
-  }
-}
-
 }  // namespace
 
 AllRows gather_rows(const Case& run, const Inputs& inputs, Control& world, const CandidatePass& candidates,
@@ -103,10 +95,18 @@ AllRows gather_rows(const Case& run, const Inputs& inputs, Control& world, const
     all.lse_rows[r] = all.census[r].kind == BadValue::none;
     all.logp_rows[r] = all.lse_rows[r] && inputs.active[r];
   }
-  clear_left_out(all.oracle, all);
-  if (run.input_is_rounded) clear_left_out(all.rounded, all);
-  for (RowValues& values : all.candidates) clear_left_out(values, all);
+  clear_left_out(all.oracle, all.lse_rows, all.logp_rows);
+  if (run.input_is_rounded) clear_left_out(all.rounded, all.lse_rows, all.logp_rows);
+  for (RowValues& values : all.candidates) clear_left_out(values, all.lse_rows, all.logp_rows);
   return all;
+}
+
+void clear_left_out(RowValues& values, const std::vector<std::uint8_t>& lse_rows,
+                    const std::vector<std::uint8_t>& logp_rows) {
+  for (std::size_t r = 0; r < values.lse.size(); ++r) {
+    if (!lse_rows[r]) values.lse[r] = left_out;
+    if (!logp_rows[r]) values.logp[r] = left_out;
+  }
 }
 
 std::string digest_of_lse(const RowValues& values) { return hex(digest(std::as_bytes(std::span(values.lse)))); }

@@ -30,6 +30,10 @@ struct AllRows {
 AllRows gather_rows(const Case& run, const Inputs& inputs, Control& world, const CandidatePass& candidates,
                     const OraclePass& oracle);
 
+/// Left-out values (use[r] == 0) become one and the same quiet NaN 0x7fc00000, whatever each kernel made of the row.
+void clear_left_out(RowValues& values, const std::vector<std::uint8_t>& lse_rows,
+                    const std::vector<std::uint8_t>& logp_rows);
+
 /// Digest of fp32 bits in row order: all rows' LSE, active rows' log-prob.
 std::string digest_of_lse(const RowValues& values);
 std::string digest_of_logp(const RowValues& values, const std::vector<std::uint8_t>& active);

@@ -31,7 +31,8 @@ struct Machinery {
   std::vector<std::string> launcher_flags;  ///< that mpirun needs where this ran
   std::function<void(const std::string& line)> say;       ///< rank 0's table, stdout
   std::function<void(const std::string& line)> progress;  ///< a plain line, stderr
-  std::function<void(const std::string& line)> warn;      ///< a warning, stderr
+  std::function<void(const std::string& line)> warn;      ///< a warning, stderr; only rank 0's is seen
+  std::function<void(const std::string& line)> alert;     ///< what must be seen whichever rank says it, stderr
 };
 
 /// Run the whole audit on this rank of `world`. Returns the exit status, the same on every rank, after the reports are

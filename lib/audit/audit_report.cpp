@@ -29,6 +29,8 @@ void AuditRun::share_verdict() {
     parcel.put_value(report_.exit_code);
     parcel.put_text(report_.error ? report_.error->phase : "");
     parcel.put_text(report_.error ? report_.error->message : "");
+    parcel.put(rows_.lse_rows);
+    parcel.put(rows_.logp_rows);
   }
   const auto bytes = world_.broadcast(parcel.bytes());
   if (is_first()) return;
@@ -36,6 +38,8 @@ void AuditRun::share_verdict() {
   report_.status = reader.take_text();
   report_.exit_code = reader.take_value<int>();
   const std::string phase = reader.take_text(), message = reader.take_text();
+  rows_.lse_rows = reader.take<std::uint8_t>();
+  rows_.logp_rows = reader.take<std::uint8_t>();
   if (report_.status == "failed")
     report_.error = ErrorReport{.code = report_.exit_code,
                                 .fault = std::string(name(static_cast<Fault>(report_.exit_code))),
@@ -60,11 +64,13 @@ RankReport AuditRun::rank_report() const {
   out.oracle_rows = count(oracle_.rows);
   for (const RowCensus& row : oracle_.census) out.nonfinite += row.kind != BadValue::none;
   const std::vector<std::uint8_t> active = picked(inputs_.active, out.rows);
-  for (std::size_t f = 0; f < candidates_.values.size(); ++f)
+  for (std::size_t f = 0; f < candidates_.values.size(); ++f) {
+    RowValues values = candidates_.values[f];
+    clear_left_out(values, picked(rows_.lse_rows, out.rows), picked(rows_.logp_rows, out.rows));
     out.candidates.push_back({.formula = std::string(case_->formulas[f]->id),
-                              .digests = {digest_of_lse(candidates_.values[f]),
-                                          digest_of_logp(candidates_.values[f], active)},
+                              .digests = {digest_of_lse(values), digest_of_logp(values, active)},
                               .replicated = candidates_.replicated[f] != 0});
+  }
   out.error = report_.error;
   return out;
 }
@@ -110,18 +116,18 @@ void AuditRun::write_reports() {
   const auto surroundings = world_.gather(about.bytes());
   if (!is_first()) return;
 
-  report_.ranks.emplace();
+  std::vector<RankEntry> entries;  // part of the report once all of them are on disk
   for (int rank = 0; rank < world_.size(); ++rank) {
     const std::string text = text_of(reports[static_cast<std::size_t>(rank)]);
     folder_->write(rank_file_name(rank), text);
     const int tp_rank = case_->grid.tp_rank(rank), cp_rank = case_->grid.cp_rank(rank);
-    report_.ranks->push_back({.file = rank_file_name(rank),
-                              .digest = hex(digest(std::string_view(text))),
-                              .rank = rank,
-                              .tp_rank = tp_rank,
-                              .cp_rank = cp_rank,
-                              .rows = case_->rows_of(cp_rank),
-                              .columns = case_->bounds.columns(tp_rank)});
+    entries.push_back({.file = rank_file_name(rank),
+                       .digest = hex(digest(std::string_view(text))),
+                       .rank = rank,
+                       .tp_rank = tp_rank,
+                       .cp_rank = cp_rank,
+                       .rows = case_->rows_of(cp_rank),
+                       .columns = case_->bounds.columns(tp_rank)});
   }
   write_token_columns();
 
@@ -133,6 +139,7 @@ void AuditRun::write_reports() {
     info.device_uuids.push_back(reader.take_text());
   }
   folder_->write("run.json", to_json(info));
+  report_.ranks = std::move(entries);
   folder_->write("aggregate.json", to_json(report_));
   say(typed_.quiet ? std::vector<std::string>{verdict_line(report_, folder_->path())}
                    : console_table(report_, folder_->path(), case_->warnings));
@@ -150,8 +157,10 @@ void AuditRun::write_failure(const AgreedError& error) {
                               .rank = error.rank(),
                               .phase = error.phase(),
                               .message = error.what()};
-  // A typing error leaves no folder behind; everything else leaves its report where one can be written.
-  if (error.fault() != Fault::usage || folder_) {
+  // A typing error leaves no folder behind, an --out that was just refused is not tried again; everything else leaves its
+  // report where one can be written.
+  const bool refused = !folder_ && error.phase() == "output" && error.fault() == Fault::io;
+  if (!refused && (error.fault() != Fault::usage || folder_)) {
     try {
       if (!folder_) folder_.emplace(ReportFolder::prepare(typed_.out, typed_.force, report_.case_id));
       folder_->write("aggregate.json", to_json(report_));
@@ -170,15 +179,17 @@ void AuditRun::write_failure(const AgreedError& error) {
 Outcome AuditRun::fail(const AgreedError& error) noexcept {
   Outcome out{.exit_code = error.exit_code(), .error = std::nullopt, .peers_lost = !error.is_agreed()};
   try {
-    const bool others_may_write = !is_first() && out.peers_lost;
-    if (others_may_write) {
+    if (is_first()) {
+      write_failure(error);
+    } else if (out.peers_lost) {
       // Rank 0 writes the report; if it is the one that does not answer, the first other rank to notice does.
       std::this_thread::sleep_for(std::chrono::seconds(2) + std::chrono::milliseconds(100 * world_.rank()));
-      const std::string folder = ReportFolder::place(typed_.out, report_.case_id);
-      if (std::filesystem::exists(std::filesystem::path(folder) / "aggregate.json")) return out;
-      folder_.emplace(ReportFolder::prepared(folder));
+      const std::string place = ReportFolder::place(typed_.out, report_.case_id);
+      if (ReportFolder::holds_failure(place, report_.case_id)) return out;
+      if (output_reached_) folder_.emplace(ReportFolder::prepared(place));
+      write_failure(error);
+      machinery_.alert(verdict_line(report_, folder_ ? folder_->path() : ""));
     }
-    if (is_first() || others_may_write) write_failure(error);
     out.error = report_.error ? report_.error
                               : ErrorReport{.code = error.exit_code(),
                                             .fault = std::string(name(error.fault())),

@@ -1,6 +1,7 @@
 #include "audit/audit_run.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "audit/candidate_pass.hpp"
 #include "audit/contract.hpp"
@@ -18,7 +19,10 @@ namespace drift {
 AuditRun::AuditRun(const Config& config, Control& world, const Machinery& machinery)
     : typed_(config), world_(world), machinery_(machinery), started_(machinery.now()) {
   report_.case_values = case_values(config);
-  for (const auto& [key, value] : report_.case_values) report_.case_sources.emplace_back(key, "default");
+  std::set<std::string> typed{"dump"};
+  for (const std::string& name : config.typed) typed.insert(key_of(name));
+  for (const auto& [key, value] : report_.case_values)  // what a run that fails before `resolve` can know
+    report_.case_sources.emplace_back(key, typed.contains(key) ? "option" : "default");
   report_.case_id = case_id(option_values(config), config.dump);
   report_.environment = collect_environment(machinery.environment, machinery.versions);
   report_.reproduce = reproduce(world.size(), machinery.program, to_arguments(config), report_.environment,
@@ -54,6 +58,7 @@ void AuditRun::compare_contract() {
 
 void AuditRun::prepare_folder() {
   if (is_first()) folder_.emplace(ReportFolder::prepare(typed_.out, typed_.force, report_.case_id));
+  output_reached_ = true;
 }
 
 void AuditRun::connect_ranks() {
@@ -109,7 +114,10 @@ void AuditRun::compare() {
 }
 
 void AuditRun::reach_verdict() {
-  report_.scope = report_.recorded->empty() ? "self-check" : "user";
+  const bool compared_users =
+      std::any_of(report_.recorded->begin(), report_.recorded->end(),
+                  [](const RecordedReport& recorded) { return recorded.vs.front().second.drift.count > 0; });
+  report_.scope = compared_users ? "user" : "self-check";
   report_.error.reset();
   const auto blame = [&](Fault fault, const std::string& message) {
     if (report_.error && report_.error->code <= static_cast<int>(fault)) return;

@@ -61,6 +61,7 @@ class AuditRun {
   std::optional<Case> case_;
   std::unique_ptr<Backend> backend_;
   std::optional<ReportFolder> folder_;  ///< rank 0
+  bool output_reached_ = false;         ///< this rank was in phase "output"
   std::optional<Axes> axes_;
   std::unique_ptr<Collective> collective_;
   Inputs inputs_;

@@ -50,6 +50,8 @@ std::vector<int> compare_contracts(const Case& run, const DumpFile& dump, const 
   const Signature& first = all[0];
   for (int rank = 1; rank < world.size(); ++rank) {
     const Signature& other = all[static_cast<std::size_t>(rank)];
+    if (other.environment != first.environment) differing.push_back(rank);
+    if (rank != world.rank()) continue;  // the rank that differs says so: the report then names it
     require(other.dump_bytes == first.dump_bytes && other.header == first.header, Fault::input,
             "ranks opened different dumps (their shards would not fit together): " +
                 seen_by(rank, std::to_string(other.dump_bytes) + " bytes with header " + hex(other.header),
@@ -61,7 +63,6 @@ std::vector<int> compare_contracts(const Case& run, const DumpFile& dump, const 
             "ranks were given different options (they would wait for each other): " +
                 seen_by(rank, "contract " + hex(other.contract).substr(0, 12),
                         "contract " + hex(first.contract).substr(0, 12)));
-    if (other.environment != first.environment) differing.push_back(rank);
   }
   return differing;
 }

@@ -14,8 +14,8 @@ namespace drift {
 /// Digest of what all ranks must agree on: options, vocabulary, shards, rows.
 std::string contract_fingerprint(const Case& run);
 
-/// Throws Fault::input if another rank opened another dump, Fault::comm if it runs another build or another case, each
-/// naming the rank. Returns the ranks whose environment differs from rank 0's. Collective.
+/// On a rank that differs from rank 0: throws Fault::input if it opened another dump, Fault::comm if it runs another build
+/// or another case. Returns the ranks whose environment differs from rank 0's. Collective.
 std::vector<int> compare_contracts(const Case& run, const DumpFile& dump, const Environment& environment,
                                    Control& world);
 

@@ -165,6 +165,8 @@ std::vector<CandidateReport> candidates_of(const Case& run, const Inputs& inputs
     if (run.input_is_rounded) {
       candidate.input_rounding_lse = drift_of(rows.rounded.lse, rows.oracle.lse, rows.lse_rows);
       candidate.input_rounding_logp = drift_of(rows.rounded.logp, rows.oracle.logp, rows.logp_rows);
+      candidate.input_rounding_lse->nonfinite += lost;
+      candidate.input_rounding_logp->nonfinite += lost_active;
     }
     candidate.replicated = rows.replicated[f];
     candidate.digests = {digest_of_lse(values), digest_of_logp(values, inputs.active)};

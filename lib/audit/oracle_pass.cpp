@@ -99,17 +99,23 @@ class OracleRun {
   Buffer targets_, lse_, logp_, census_;
 };
 
+/// How far the oracle is from the referee, as a fraction of its bound. Where the referee has no number the oracle must have
+/// none either.
+double fraction(float value, double truth) {
+  if (std::isnan(truth)) return std::isnan(value) ? 0 : INFINITY;
+  return oracle::fraction_of_bound(value, truth);
+}
+
 void certify(const oracle::Rows& problem, const std::vector<bool>& checked, const RowValues& values, std::int64_t first,
-             Certificate& certificate) {
+             bool is_counted, Certificate& certificate) {
   for (std::int64_t r = 0; r < problem.rows; ++r) {
     if (!checked[static_cast<std::size_t>(r)]) continue;
     double lse = 0, logp = 0;
     oracle::referee(problem, r, &lse, &logp);
     const auto at = static_cast<std::size_t>(first + r);
-    if (!std::isnan(lse))
-      certificate.lse_worst = std::max(certificate.lse_worst, oracle::fraction_of_bound(values.lse[at], lse));
-    if (!std::isnan(logp))
-      certificate.logp_worst = std::max(certificate.logp_worst, oracle::fraction_of_bound(values.logp[at], logp));
+    certificate.lse_worst = std::max(certificate.lse_worst, fraction(values.lse[at], lse));
+    certificate.logp_worst = std::max(certificate.logp_worst, fraction(values.logp[at], logp));
+    certificate.rows += is_counted && std::isfinite(lse);  // a row without a number proves nothing
   }
 }
 
@@ -150,12 +156,11 @@ OraclePass run_oracle(const Case& run, const DumpFile& dump, const Inputs& input
     if (run.config.certify != "off") {
       std::vector<bool> checked;
       for (const std::int64_t row : row_numbers(chunk->rows)) checked.push_back(row % step == 0);
-      out.certificate.rows += std::count(checked.begin(), checked.end(), true);
       certify(oracle.rows(chunk->host, targets.data(), *chunk, run.candidate.stored), checked, out.stored, chunk->first,
-              out.certificate);
+              true, out.certificate);
       if (out.rounded)
         certify(oracle.rows(chunk->host, targets.data(), *chunk, run.candidate.candidate), checked, *out.rounded,
-                chunk->first, out.certificate);
+                chunk->first, false, out.certificate);
     }
     progress(chunk->first + chunk->count, total);
   }

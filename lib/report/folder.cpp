@@ -121,6 +121,12 @@ std::string ReportFolder::place(const std::string& out, const std::string& case_
   return out.empty() ? "drift-reports/" + case_id : out;
 }
 
+bool ReportFolder::holds_failure(const std::string& path, const std::string& case_id) {
+  std::ifstream in(path + "/aggregate.json", std::ios::binary);
+  const Json json = Json::parse(in, nullptr, false);
+  return json.is_object() && json.value("case_id", Json()) == case_id && json.value("status", Json()) == "failed";
+}
+
 ReportFolder ReportFolder::prepare(const std::string& out, bool force, const std::string& case_id) {
   const std::string path = place(out, case_id);
   std::error_code error;

@@ -25,6 +25,9 @@ class ReportFolder {
   /// A folder that another rank has prepared. Throws nothing; writing may.
   static ReportFolder prepared(std::string path) { return ReportFolder(std::move(path)); }
 
+  /// Does `path` hold the aggregate of a failed run of this case? Throws nothing.
+  static bool holds_failure(const std::string& path, const std::string& case_id);
+
   const std::string& path() const { return path_; }  ///< as given
   std::string file(const std::string& name) const;
   /// Write a file durably. Throws Fault::io.

@@ -1,5 +1,5 @@
-// The whole audit with ranks as threads, one of them going wrong: every rank must come back, with the same exit status,
-// and the report must say what happened and where.
+// The whole audit with ranks as threads, one of them going wrong: every rank must come back, with the same
+// exit status, and the report must say what happened and where.
 
 #include <cmath>
 #include <fstream>
@@ -9,6 +9,8 @@
 #include "../dump/scratch.hpp"
 #include "audit/audit.hpp"
 #include "audit/faulty_backend.hpp"
+#include "dump/dump_file.hpp"
+#include "dump/dump_writer.hpp"
 #include "dump/generate.hpp"
 #include "support/catch.hpp"
 #include "support/thread_world.hpp"
@@ -31,7 +33,9 @@ using MakeBackend = std::function<std::unique_ptr<Backend>(int rank)>;
 
 Machinery machinery_of(int rank, const MakeBackend& make, Ended& ended, std::mutex& mutex) {
   Machinery out;
-  out.gpu_count = [] { return 1; };  // "cuda" is the test's own backend: the path that takes devices is run too
+  out.gpu_count = [] {
+    return 1;
+  };  // "cuda" is the test's own backend: the path that takes devices is run too
   out.why_no_gpu = [] { return std::string(); };
   out.make_cuda = [&make, rank](int) { return make(rank); };
   out.program = "drift-audit";
@@ -42,6 +46,7 @@ Machinery machinery_of(int rank, const MakeBackend& make, Ended& ended, std::mut
     const std::lock_guard lock(mutex);
     ended.said.push_back(line);
   };
+  out.alert = out.say;
   out.progress = out.warn = [](const std::string&) {};
   return out;
 }
@@ -161,7 +166,8 @@ TEST_CASE("audit: replicas that differ in one bit are exit 6, and everything els
   const Ended ended = run(config_of(scratch), [](int rank) -> std::unique_ptr<Backend> {
     if (rank != 3) return healthy(rank);
     return std::make_unique<test::FaultyBackend>(
-        [](const std::string&) {}, [](RowResult out, std::int64_t) { out.lse[0] = std::nextafter(out.lse[0], 1e9f); });
+        [](const std::string&) {},
+        [](RowResult out, std::int64_t) { out.lse[0] = std::nextafter(out.lse[0], 1e9f); });
   });
   check_all(ended, 6);
   CHECK(ended.report["status"] == "failed");
@@ -190,13 +196,101 @@ TEST_CASE("audit: a rank that goes silent is exit 7 on the others, within the de
   const Scratch scratch;
   Config config = config_of(scratch);
   const auto start = std::chrono::steady_clock::now();
-  const Ended ended = run(config, failing_at(1, "tree_sum", 1, [] {
-                            std::this_thread::sleep_for(std::chrono::seconds(8));
-                          }), 1.5);
+  const Ended ended =
+      run(config, failing_at(1, "tree_sum", 1, [] { std::this_thread::sleep_for(std::chrono::seconds(8)); }),
+          1.5);
   CHECK(ended.outcomes[0].exit_code == 7);
   CHECK(ended.outcomes[2].exit_code == 7);
   CHECK(ended.report["error"]["class"] == "timeout");
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
+}
+
+TEST_CASE("audit: a silent rank 0 leaves the others' report in place of an older verdict, said aloud") {
+  const Scratch scratch;
+  Config config = config_of(scratch);
+  REQUIRE(run(config, healthy).report["status"] == "pass");
+  config.force = true;
+  const Ended ended =
+      run(config, failing_at(0, "tree_sum", 1, [] { std::this_thread::sleep_for(std::chrono::seconds(10)); }),
+          1.5);
+  for (int rank = 1; rank < ranks; ++rank) {
+    CHECK(ended.outcomes[static_cast<std::size_t>(rank)].exit_code == 7);
+    CHECK(ended.outcomes[static_cast<std::size_t>(rank)].peers_lost);
+  }
+  CHECK(ended.report["status"] == "failed");
+  CHECK(ended.report["error"]["class"] == "timeout");
+  CHECK_FALSE(ended.said.empty());
+}
+
+TEST_CASE("audit: a surviving rank asks for --force as rank 0 would have") {
+  const Scratch scratch;
+  Config config = config_of(scratch);
+  std::filesystem::create_directories(config.out);
+  std::ofstream(config.out + "/precious") << "not ours";
+  // Rank 0 goes silent before the phase that looks at --out.
+  const Ended ended = run(
+      config,
+      [](int rank) {
+        if (rank == 0) std::this_thread::sleep_for(std::chrono::seconds(10));
+        return healthy(rank);
+      },
+      1.5);
+  CHECK(ended.outcomes[1].exit_code == 7);
+  CHECK_FALSE(std::filesystem::exists(config.out + "/aggregate.json"));
+  CHECK(std::filesystem::exists(config.out + "/precious"));
+}
+
+TEST_CASE("audit: left-out rows hold one NaN in every digest, a rank's own included") {
+  const Scratch scratch;
+  Config config = config_of(scratch);
+  config.tp = ranks;
+  config.cp = 1;
+  config.formula = {"fixed-tree", "megatron-unfused"};
+  generate(config.dump,
+           {.rows = 4, .vocab = 9500, .padded_vocab = 9600, .dtype = Dtype::F32, .profile = Profile::flat});
+  {
+    std::fstream file(config.dump, std::ios::in | std::ios::out | std::ios::binary);
+    const DumpFile dump = DumpFile::open(config.dump);
+    const float nan = std::nanf("");
+    file.seekp(dump.find("logits")->offset + 2 * 9600 * 4 + 4 * 77);
+    file.write(reinterpret_cast<const char*>(&nan), 4);
+  }
+  const Ended ended = run(config, healthy);
+  check_all(ended, 3);
+  CHECK(ended.report["input"]["nonfinite"]["active_rows"][0]["row"] == 2);
+  CHECK(ended.report["input"]["nonfinite"]["active_rows"][0]["column"] == 77);
+  CHECK(ended.report["oracle"]["certified"]["rows"] == 3);
+  std::ifstream in(config.out + "/rank-0002.json");
+  const json rank = json::parse(in);
+  for (const std::size_t f : {0u, 1u})
+    CHECK(rank["candidates"][f]["digests"] == ended.report["candidates"][f]["digests"]);
+}
+
+TEST_CASE("audit: what a failed run says about its options' sources is true") {
+  const Scratch scratch;
+  Config config = config_of(scratch);
+  config.dump = scratch.path("not there");
+  const Ended ended = run(config, healthy);
+  check_all(ended, 4);
+  CHECK(ended.report["case_sources"]["dump"] == "option");
+  CHECK(ended.report["case_sources"]["tp"] == "option");
+  CHECK(ended.report["case_sources"]["worst"] == "default");
+}
+
+TEST_CASE("audit: a recorded tensor without a single number does not make the run the user's") {
+  const Scratch scratch;
+  Config config = config_of(scratch);
+  config.formula = {"fixed-tree"};
+  const std::vector<float> logits(4 * 16, 0.5f), recorded(4, std::nanf(""));
+  const std::vector<std::int64_t> targets{0, 1, 2, 3};
+  const std::vector<TensorData> tensors{
+      {"logits", Dtype::F32, {4, 16}, std::as_bytes(std::span(logits))},
+      {"targets", Dtype::I64, {4}, std::as_bytes(std::span(targets))},
+      {"rollout_logprobs", Dtype::F32, {4}, std::as_bytes(std::span(recorded))}};
+  write_dump(config.dump, tensors);
+  const Ended ended = run(config, healthy);
+  CHECK(ended.report["scope"] == "self-check");
+  CHECK(ended.report["recorded"][0]["vs"]["oracle"]["drift"]["nonfinite"] == 4);
 }
 
 TEST_CASE("audit: a world of the wrong size is a usage error and leaves no folder") {
