@@ -32,6 +32,8 @@ facts() {
     /^  "[a-z_]+":/ { split($0, parts, "\""); section = parts[2]; in_digests = 0 }
     /^  "status":/ { status = text($0) }
     /^  "exit_code":/ { code = text($0) }
+    section == "case" && /^    "tp":/ { case_tp = text($0) }  # all there is if the run failed before it had a topology
+    section == "case" && /^    "cp":/ { case_cp = text($0) }
     section == "topology" && /^    "tp":/ { tp = text($0) }
     section == "topology" && /^    "cp":/ { cp = text($0) }
     section == "candidates" && /^      "formula":/ { formula = text($0) }
@@ -41,7 +43,7 @@ facts() {
       printf "%s %s %s %s %s %s %s\n", tp, cp, status, code, formula, lse, text($0)
       in_digests = 0; found = 1
     }
-    END { if (!found) printf "%s %s %s %s - - -\n", tp == "" ? "?" : tp, cp == "" ? "?" : cp, status, code }
+    END { if (!found) printf "%s %s %s %s - - -\n", tp == "" ? case_tp : tp, cp == "" ? case_cp : cp, status, code }
   ' "$1"
 }
 

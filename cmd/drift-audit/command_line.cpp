@@ -8,6 +8,7 @@
 #include "audit/options.hpp"
 #include "base/build_info.hpp"
 #include "base/error.hpp"
+#include "base/printable.hpp"
 #include "drift-audit/option_register.hpp"
 #include "drift-audit/suggestion.hpp"
 
@@ -39,7 +40,7 @@ std::uint64_t seed_of(const std::string& word) {
   std::uint64_t out = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
   require(error == std::errc{} && end == word.data() + word.size(), Fault::usage,
-          "--seed cannot be '" + word + "'; wanted a whole number of at least 0");
+          "--seed cannot be '" + escaped(word) + "'; wanted a whole number of at least 0");
   return out;
 }
 
@@ -56,14 +57,14 @@ Dtype dtype_of(const std::string& word) {
                  [](char c) { return c >= 'a' && c <= 'z' ? c - 32 : c; });
   const auto dtype = dtype_named(upper);
   require(dtype && is_logits_dtype(*dtype), Fault::usage,
-          "--dtype cannot be '" + word + "'; wanted one of bf16, f16, f32, f64");
+          "--dtype cannot be '" + escaped(word) + "'; wanted one of bf16, f16, f32, f64");
   return *dtype;
 }
 
 Profile profile_of(const std::string& word) {
   const auto profile = profile_named(word);
   require(profile.has_value(), Fault::usage,
-          "--profile cannot be '" + word + "'; wanted one of flat, sharp, exact, masked, fencepost");
+          "--profile cannot be '" + escaped(word) + "'; wanted one of flat, sharp, exact, masked, fencepost");
   return *profile;
 }
 
@@ -87,6 +88,7 @@ class Parser {
 
   Request parse(std::vector<std::string> words) {
     check_command(words);
+    check_values(words);
     std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     try {
       app_.parse(std::move(words));
@@ -99,8 +101,10 @@ class Parser {
     } catch (const CLI::ParseError& error) {
       throw Error(Fault::usage, std::string(error.what()) + see_help());
     }
-    CLI::App* chosen = app_.get_subcommands().front();
+    const CLI::App* chosen = app_.get_subcommands().front();
+    check_names(*chosen);
     if (chosen->get_name() == "run") check_options(run_.config);
+    if (chosen->get_name() == "plan") check_options(plan_.config);
     return requests_.at(chosen->get_name())();
   }
 
@@ -166,6 +170,7 @@ class Parser {
       };
       generate->add_option("--" + name, call, help)->type_name(type);
     };
+    generate->add_flag("--force", generate_.force, "replace the file OUT if there is one");
     option("rows", "N", "rows [16]", [&](const std::string& w) { what.rows = size_of("rows", w); });
     option("vocab", "V", "columns that count [1000]",
            [&](const std::string& w) { what.vocab = size_of("vocab", w); });
@@ -192,9 +197,40 @@ class Parser {
         std::find(known.begin(), known.end(), word) != known.end())
       return;
     const std::string near = nearest_word(word, known);
-    throw Error(Fault::usage, "there is no command '" + word + "'; " +
+    throw Error(Fault::usage, "there is no command '" + escaped(word) + "'; " +
                                   (near.empty() ? "wanted one of " + all : "did you mean " + near + "?") +
                                   see_help());
+  }
+
+  /// `--out= --force` and `--out --force`: CLI11 would take the next option for the value.
+  void check_values(const std::vector<std::string>& words) const {
+    const auto named =
+        app_.get_subcommands([&](const CLI::App* one) { return one->get_name() == words.front(); });
+    const CLI::App* command = named.empty() ? nullptr : named.front();
+    const auto option = [&](const std::string& word) -> const CLI::Option* {
+      return command == nullptr || !word.starts_with("-")
+                 ? nullptr
+                 : command->get_option_no_throw(word.substr(0, word.find('=')));
+    };
+    for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
+      require(!words[i].starts_with("--") || words[i].find('=') != words[i].size() - 1, Fault::usage,
+              escaped(words[i]) + " has no value (nothing stands after the '=')" + see_help());
+      const CLI::Option* seen = option(words[i]);
+      if (seen == nullptr || seen->get_items_expected_max() == 0 || words[i].find('=') != std::string::npos)
+        continue;
+      if (++i == words.size()) return;  // CLI11 says it
+      require(words[i] != "--" && option(words[i]) == nullptr, Fault::usage,
+              words[i - 1] + " has no value: the next word, " + escaped(words[i]) + ", is an option (" +
+                  words[i - 1] + "=" + escaped(words[i]) + " would take it)" + see_help());
+    }
+  }
+
+  /// DUMP, OUT, OLD, ...: the words without dashes.
+  void check_names(const CLI::App& command) const {
+    for (const CLI::Option* option : command.get_options())
+      for (const std::string& word : option->results())
+        require(!option->get_positional() || !word.empty(), Fault::usage,
+                option->get_name(true) + " cannot be empty, wanted a name" + see_help());
   }
 
   std::string see_help() const {
@@ -209,9 +245,13 @@ class Parser {
       for (const CLI::Option* option : command->get_options())
         for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
     std::istringstream words(message);
-    for (std::string word; words >> word;)
-      if (const std::string near = nearest_word(word.substr(0, word.find('=')), known); !near.empty())
+    for (std::string word; words >> word;) {
+      word = word.substr(0, word.find('='));
+      if (std::find(known.begin(), known.end(), word) != known.end())
+        return " (after -- every word is a name, not an option)" + see_help();
+      if (const std::string near = nearest_word(word, known); !near.empty())
         return "; did you mean " + near + "?" + see_help();
+    }
     return see_help();
   }
 

@@ -28,6 +28,7 @@ struct InspectRequest {
 struct GenerateCommand {
   std::string path;
   GenerateRequest what;
+  bool force = false;  ///< replace a file of that name
 };
 struct FormulasRequest {};
 struct SchemaRequest {

@@ -5,6 +5,8 @@
 
 #include <cstdio>
 
+#include "base/printable.hpp"
+
 namespace drift {
 
 Console::Console(bool speaks) : speaks_(speaks) {
@@ -30,17 +32,25 @@ void Console::say(const std::vector<std::string>& lines) const {
 }
 
 void Console::warn(const std::string& message) const {
-  if (speaks_) spdlog::warn("{}", message);
+  if (speaks_) spdlog::warn("{}", escaped_lines(message));
 }
 
 void Console::error(const std::string& message) const {
-  if (speaks_) spdlog::error("{}", message);
+  if (speaks_) spdlog::error("{}", escaped_lines(message));
 }
 
 void Console::progress(const std::string& message) const {
-  if (speaks_) spdlog::info("{}", message);
+  if (speaks_) spdlog::info("{}", escaped_lines(message));
 }
 
-bool Console::flush() const { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
+bool Console::flush() const { return given_up_ || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0); }
+
+void Console::flush_table() {
+  if (flush()) return;
+  warn(
+      "stdout did not take all of the table (a full disk or a closed pipe); exit status and reports are what "
+      "they would have been");
+  given_up_ = true;
+}
 
 }  // namespace drift

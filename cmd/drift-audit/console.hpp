@@ -20,11 +20,15 @@ class Console {
   void progress(const std::string& message) const;        ///< stderr
   /// False if stdout took less than it was given (a full disk, a closed pipe).
   bool flush() const;
+  /// For output that is in a file too: the same as a warning, once. flush() is true from here on.
+  void flush_table();
 
   void set_verbose(bool verbose);
+  void set_speaks(bool speaks) { speaks_ = speaks; }
 
  private:
   bool speaks_;
+  bool given_up_ = false;  ///< on stdout
 };
 
 }  // namespace drift

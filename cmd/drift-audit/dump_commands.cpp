@@ -1,7 +1,10 @@
 // Commands about dumps: inspect, generate, plan.
 
+#include <filesystem>
+
 #include "audit/options.hpp"
 #include "base/error.hpp"
+#include "base/printable.hpp"
 #include "drift-audit/commands.hpp"
 #include "dump/inspect.hpp"
 
@@ -34,10 +37,8 @@ std::vector<std::string> resolved_lines(const Case& run) {
 int inspect(const InspectRequest& request, const Console& console) {
   const Config& typed = request.config;
   const DumpFile dump = DumpFile::open(typed.dump);
-  const RoleNames names{typed.logits, typed.targets, typed.mask, typed.recorded,
-                        typed.targets_are == "input-ids"};
   const auto real = typed.typed.contains("real-vocab") ? std::optional(typed.real_vocab) : std::nullopt;
-  const std::string report = inspect_report(dump, names, real);
+  const std::string report = inspect_report(dump, role_names(typed), real, overridden_facts(typed));
   console.print(report);
   try {
     Config every = typed;
@@ -51,10 +52,17 @@ int inspect(const InspectRequest& request, const Console& console) {
 }
 
 int generate(const GenerateCommand& request, const Console& console) {
+  // symlink_status: a link, wherever it points, would be replaced too.
+  std::error_code unseen;
+  const auto there = std::filesystem::symlink_status(request.path, unseen).type();
+  require(request.force ||
+              (there != std::filesystem::file_type::regular && there != std::filesystem::file_type::symlink),
+          Fault::io, escaped(request.path) + ": is there already (it would be lost); --force replaces it");
   generate(request.path, request.what);
-  console.say("wrote " + request.path + ": " + std::to_string(request.what.rows) + " rows, vocabulary " +
-              std::to_string(request.what.vocab) + " of " + std::to_string(request.what.padded_vocab) + ", " +
-              std::string(name(request.what.dtype)) + ", profile " + std::string(name(request.what.profile)));
+  console.say("wrote " + escaped(request.path) + ": " + std::to_string(request.what.rows) +
+              " rows, vocabulary " + std::to_string(request.what.vocab) + " of " +
+              std::to_string(request.what.padded_vocab) + ", " + std::string(name(request.what.dtype)) +
+              ", profile " + std::string(name(request.what.profile)));
   return 0;
 }
 

@@ -1,7 +1,7 @@
 // `formulas`: the registry, for people.
 
 #include "audit/claims.hpp"
-#include "audit/text_grid.hpp"
+#include "base/text_grid.hpp"
 #include "drift-audit/commands.hpp"
 
 namespace drift {
@@ -10,7 +10,7 @@ namespace {
 std::string claims_of(const Formula& formula) {
   std::string out;
   for (const std::string& claim : names_of(formula.claims)) out += (out.empty() ? "" : ", ") + claim;
-  return out.empty() ? "nothing" : out;
+  return out.empty() ? "nothing across runs" : "same bits whatever the " + out;
 }
 
 /// Found by asking: the smallest vocabulary that is accepted, and what is said below it.
@@ -35,7 +35,7 @@ int list_formulas(const Console& console) {
     console.say(std::string(formula.id));
     std::vector<std::vector<std::string>> rows{{"computes", std::string(formula.summary)},
                                                {"used by", std::string(formula.used_by)},
-                                               {"claims", "same bits whatever the " + claims_of(formula)},
+                                               {"claims", claims_of(formula)},
                                                {"accepts", accepts(formula)}};
     if (!formula.claims.origin.empty()) rows.push_back({"equals", std::string(formula.claims.origin)});
     console.say(aligned(rows, 2, "  "));

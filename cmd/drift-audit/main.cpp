@@ -4,4 +4,7 @@
 
 #include "drift-audit/commands.hpp"
 
-int main(int argc, char** argv) { return drift::run_program(drift::this_process(argc, argv, environ)); }
+int main(int argc, char** argv) {
+  drift::prepare_streams();
+  return drift::run_program(drift::this_process(argc, argv, environ));
+}

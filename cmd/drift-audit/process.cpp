@@ -1,6 +1,8 @@
 #include "drift-audit/process.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -64,6 +66,14 @@ std::int64_t usable_cores() {
     cores.insert(siblings.empty() ? "cpu" + std::to_string(cpu) : siblings);
   }
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(cores.size()));
+}
+
+void prepare_streams() {
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
+  // A write to what stands in for stdout fails, as it would have on the closed one.
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDONLY));
 }
 
 Process this_process(int argc, char** argv, char** environment) {

@@ -20,6 +20,10 @@ struct Process {
   bool speaks() const { return rank == 0; }
 };
 
+/// Before anything else: writes to a closed pipe or beyond a size limit fail instead of killing the process,
+/// and no file that is opened later can get the number of a standard stream that was closed.
+void prepare_streams();
+
 Process this_process(int argc, char** argv, char** environment);
 
 /// Cores (not hardware threads) that this process may use; at least 1.

@@ -1,9 +1,9 @@
 // From the command line to the exit status; the only catch of what nobody else caught.
 
-#include <chrono>
-#include <thread>
+#include <cstdio>
 
 #include "base/error.hpp"
+#include "comm/mpi/parting.hpp"
 #include "drift-audit/commands.hpp"
 
 namespace drift {
@@ -26,12 +26,13 @@ struct Dispatch {
   int operator()(const SchemaRequest& request) const { return print_schema(request, console); }
 };
 
-/// mpirun ends the job at the first status that is not 0: rank 0 lets the others out of MPI_Finalize, the
-/// others let rank 0 say its last line.
-int after_the_others(const Process& process, int code) {
-  if (process.launched && code != 0)
-    std::this_thread::sleep_for(std::chrono::milliseconds(process.speaks() ? 100 : 300));
-  return code;
+/// The end of a rank that has no MPI to agree through (a typing error, a file that is not there): all ranks
+/// come to the same status by themselves, and each must get to return it.
+int with_the_others(const Process& process, int code) {
+  if (!process.launched || code == 0) return code;
+  outlive_the_launchers_signal();
+  std::fflush(nullptr);
+  end_at(common_moment(), code);
 }
 
 }  // namespace
@@ -42,18 +43,18 @@ int run_program(const Process& process) noexcept {
     const std::vector<std::string> words(process.argv.begin() + (process.argv.empty() ? 0 : 1),
                                          process.argv.end());
     const int code = std::visit(Dispatch{process, console}, parse_command_line(words));
-    if (console.flush() || code > 1) return after_the_others(process, code);
+    if (console.flush() || code > 1) return with_the_others(process, code);
     console.error("stdout did not take all of the output (a full disk or a closed pipe)");
-    return after_the_others(process, static_cast<int>(Fault::io));
+    return with_the_others(process, static_cast<int>(Fault::io));
   } catch (const Error& error) {
     console.error(error.what());
-    return after_the_others(process, error.exit_code());
+    return with_the_others(process, error.exit_code());
   } catch (const std::bad_alloc&) {
     console.error("out of memory");
-    return after_the_others(process, static_cast<int>(Fault::device));
+    return with_the_others(process, static_cast<int>(Fault::device));
   } catch (const std::exception& error) {
     console.error(std::string("a bug in drift-audit: ") + error.what());
-    return after_the_others(process, static_cast<int>(Fault::internal));
+    return with_the_others(process, static_cast<int>(Fault::internal));
   }
 }
 

@@ -21,16 +21,18 @@ void explain(const Outcome& outcome, const Console& console) {
   if (outcome.error) console.error(outcome.error->message);
 }
 
-int run_alone(const Config& config, const Process& process, const Console& console) {
+int run_alone(const Config& config, const Process& process, Console& console) {
   check_world(config, 1, process.launcher);
   const auto world = make_solo_control();
-  const Outcome outcome = audit(config, *world, make_machinery(config, process, console, {}));
+  const Outcome outcome = audit(config, *world, make_machinery(config, process, console));
   explain(outcome, console);
+  console.flush_table();
   return outcome.exit_code;
 }
 
-int run_launched(const Config& config, const Process& process, const Console& console) {
+int run_launched(const Config& config, const Process& process, Console& console) {
   MpiSession session(nullptr, nullptr, config.collective_timeout);
+  console.set_speaks(session.rank() == 0);  // MPI knows better than a variable that may have been inherited
   try {
     check_world(config, session.size(), process.launcher);
   } catch (const Error& error) {
@@ -40,11 +42,10 @@ int run_launched(const Config& config, const Process& process, const Console& co
   Outcome outcome;
   {
     const auto world = session.world();
-    outcome = audit(config, *world, make_machinery(config, process, console, session.library_version()));
+    outcome = audit(config, *world, make_machinery(config, process, console));
   }
   explain(outcome, console);
-  if (!console.flush() && outcome.exit_code <= 1)
-    console.warn("stdout did not take all of the table; the reports are complete");
+  console.flush_table();
   if (outcome.peers_lost) session.abort(outcome.exit_code);
   return session.leave(outcome.exit_code);
 }

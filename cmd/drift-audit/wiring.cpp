@@ -8,6 +8,7 @@
 #include "audit/launch.hpp"
 #include "audit/options.hpp"
 #include "backend/devices.hpp"
+#include "comm/mpi/mpi_session.hpp"
 
 namespace drift {
 namespace {
@@ -27,8 +28,7 @@ std::string host_name() {
 
 }  // namespace
 
-Machinery make_machinery(const Config& config, const Process& process, const Console& console,
-                         const std::string& mpi_library) {
+Machinery make_machinery(const Config& config, const Process& process, const Console& console) {
   Machinery out;
   out.gpu_count = [] { return static_cast<int>(visible_gpus().size()); };
   out.why_no_gpu = why_no_gpu;
@@ -38,7 +38,7 @@ Machinery make_machinery(const Config& config, const Process& process, const Con
     return make_nccl_collective(on, tp, timeout);
   };
   out.environment = process.environment;
-  out.versions = {{"mpi", mpi_library}, {"nccl", nccl_version()}};
+  out.versions = {{"mpi", MpiSession::library_version()}, {"nccl", nccl_version()}};
   out.program = process.launcher.program;
   out.argv = process.argv;
   out.launcher_flags = launcher_flags(process.launcher, config.tp * config.cp);

@@ -32,7 +32,7 @@ AuditRun::AuditRun(const Config& config, Control& world, const Machinery& machin
 void AuditRun::open_dump() {
   require(typed_.tp * typed_.cp == world_.size(), Fault::usage,
           "tp " + std::to_string(typed_.tp) + " x cp " + std::to_string(typed_.cp) + " wants " +
-              std::to_string(typed_.tp * typed_.cp) + " ranks, the world has " + std::to_string(world_.size()));
+              std::to_string(typed_.tp * typed_.cp) + " rank(s), the world has " + std::to_string(world_.size()));
   backend_name_ = choose_backend(typed_.backend, machinery_, world_);
   dump_.emplace(DumpFile::open(typed_.dump));
   case_.emplace(resolve(typed_, *dump_, backend_name_));

@@ -9,6 +9,7 @@
 
 #include "audit/config.hpp"
 #include "dump/dump_file.hpp"
+#include "dump/facts.hpp"
 #include "dump/roles.hpp"
 #include "formulas/formula.hpp"
 #include "kernels/value_rule.hpp"
@@ -43,6 +44,10 @@ struct Case {
     return cp_rows(roles.batch, roles.sequence, grid.cp, cp_rank, layout);
   }
 };
+
+/// What the command line says about tensors' names, and which facts of the dump it replaces.
+RoleNames role_names(const Config& config);
+Overridden overridden_facts(const Config& config);
 
 /// The one resolver of run, plan, inspect and dry-run. `backend` is what the run will use ("cpu" or "cuda"): formulas may
 /// refuse one. Reads no tensor data. Throws Fault::usage for what a typed option cannot have, Fault::input for what the

@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "audit/options.hpp"
-#include "audit/text_grid.hpp"
+#include "base/text_grid.hpp"
 
 namespace drift {
 namespace {
@@ -73,8 +73,7 @@ void machine_lines(const AggregateReport& report, std::vector<std::string>& out)
     out.push_back(line("topology", "tp " + std::to_string(report.topology->tp) + " x cp " +
                                        std::to_string(report.topology->cp) + " " +
                                        report.topology->cp_layout + ", " +
-                                       std::to_string(report.topology->world) +
-                                       (report.topology->world == 1 ? " rank" : " ranks")));
+                                       counted(report.topology->world, "rank")));
   if (report.candidates && !report.candidates->empty()) {
     const CandidateReport& first = report.candidates->front();
     const std::string merged = first.transport_actual == "solo"
@@ -118,9 +117,9 @@ std::vector<std::string> console_header(const AggregateReport& report) {
   out.push_back(line("temperature", temperature));
   machine_lines(report, out);
   if (!report.environment.differing_ranks.empty()) {
-    std::string ranks;
-    for (const int rank : report.environment.differing_ranks) ranks += " " + std::to_string(rank);
-    out.push_back("# warning      builds or environments differ from rank 0's on ranks" + ranks);
+    std::string ranks = report.environment.differing_ranks.size() == 1 ? "rank" : "ranks";
+    for (const int rank : report.environment.differing_ranks) ranks.append(" ").append(std::to_string(rank));
+    out.push_back("# warning      builds or environments differ from rank 0's on " + ranks);
   }
   if (report.rejected)
     for (const auto& [formula, reason] : *report.rejected)

@@ -1,10 +1,9 @@
 #include "audit/console_table.hpp"
 
-#include <algorithm>
-
+#include "audit/console_gates.hpp"
 #include "audit/console_header.hpp"
-#include "audit/options.hpp"
-#include "audit/text_grid.hpp"
+#include "base/printable.hpp"
+#include "base/text_grid.hpp"
 
 namespace drift {
 namespace {
@@ -14,8 +13,9 @@ using Row = std::vector<std::string>;
 const Row heading{"# nats", "", "max_abs", "mean_abs", "p99", "max_ulp", "differ", "of", "limit", "verdict"};
 
 Row numbers(const std::string& what, const std::string& quantity, const Drift& drift,
-            const std::string& limit, const std::string& verdict) {
-  if (drift.count == 0) return {what, quantity, "-", "-", "-", "-", "0", "0", limit, verdict};
+            const std::string& limit, std::string verdict) {
+  if (drift.nonfinite > 0) verdict += ", " + grouped(drift.nonfinite) + " not finite";
+  if (drift.count == 0) return {what, quantity, "-", "-", "-", "-", "-", "0", "", verdict};
   return {what,
           quantity,
           short_number(drift.max_abs),
@@ -28,29 +28,25 @@ Row numbers(const std::string& what, const std::string& quantity, const Drift& d
           verdict};
 }
 
-const GateReport* gate_named(const AggregateReport& report, const std::string& name) {
-  if (!report.gates) return nullptr;
-  const auto& gates = *report.gates;
-  const auto found =
-      std::find_if(gates.begin(), gates.end(), [&](const GateReport& gate) { return gate.name == name; });
-  return found == gates.end() ? nullptr : &*found;
-}
-
-/// Is there a --gate on this recorded tensor?
-bool is_gated(const AggregateReport& report, const std::string& recorded) {
-  return report.gates && std::any_of(report.gates->begin(), report.gates->end(), [&](const GateReport& gate) {
-           return gate.name.find("recorded") == 0 && gate.name.find(recorded) != std::string::npos;
-         });
-}
-
 Row candidate_row(const AggregateReport& report, const CandidateReport& candidate,
                   const std::string& quantity, const Drift& drift) {
-  const GateReport* gate = gate_named(report, "candidates." + candidate.formula + "." + quantity);
-  std::string verdict = gate == nullptr ? "not gated" : gate->passed ? "pass" : "DRIFT";
-  if (gate != nullptr && gate->rows_over > 0) verdict += " in " + grouped(gate->rows_over) + " rows";
+  const GateReport* limit = limit_of(report, candidate.formula, quantity);
+  std::string verdict = drift.count == 0   ? "no rows"
+                        : limit == nullptr ? "not gated"
+                        : limit->passed    ? "pass"
+                                           : "DRIFT";
+  if (limit != nullptr && limit->rows_over > 0) verdict += " in " + counted(limit->rows_over, "row");
   if (!candidate.replicated) verdict += ", REPLICAS DIFFER";
-  return numbers(candidate.formula, quantity, drift, gate == nullptr ? "" : short_number(gate->limit),
+  return numbers(candidate.formula, quantity, drift, limit == nullptr ? "" : short_number(limit->limit),
                  verdict);
+}
+
+Row recorded_row(const AggregateReport& report, std::size_t index, const std::string& reference,
+                 const Drift& drift) {
+  const Gated gate = gated(report, index, reference);
+  std::string verdict = gate == Gated::no ? "not gated" : gate == Gated::passed ? "pass" : "DRIFT";
+  if (drift.count == 0) verdict = "no rows, " + verdict;
+  return numbers((*report.recorded)[index].name + " vs " + reference, "logp", drift, "", verdict);
 }
 
 std::vector<std::string> number_lines(const AggregateReport& report) {
@@ -65,25 +61,27 @@ std::vector<std::string> number_lines(const AggregateReport& report) {
         rows.push_back(numbers("  input rounding", "logp", *candidate.input_rounding_logp, "", "not gated"));
     }
   if (report.recorded)
-    for (const RecordedReport& recorded : *report.recorded)
-      for (const auto& [reference, compared] : recorded.vs)
-        rows.push_back(numbers(recorded.name + " vs " + reference, "logp", compared.drift, "",
-                               is_gated(report, recorded.name) ? "see gates" : "not gated"));
+    for (std::size_t i = 0; i < report.recorded->size(); ++i)
+      for (const auto& [reference, compared] : (*report.recorded)[i].vs)
+        rows.push_back(recorded_row(report, i, reference, compared.drift));
   return rows.size() > 1 ? aligned(rows, 2) : std::vector<std::string>{};
 }
 
 std::vector<std::string> gate_lines(const AggregateReport& report) {
   std::vector<Row> rows;
-  if (report.gates)
-    for (const GateReport& gate : *report.gates)
-      if (gate.from == "option" && gate.name.find("candidates.") != 0)
-        rows.push_back({"gate", gate.name, "seen", short_number(gate.value), gate.passed ? "pass" : "DRIFT"});
-  return aligned(rows, 3);
+  for (const GateReport* gate : expressions(report)) {
+    const std::string verdict = gate->passed ? "pass"
+                                : gate->rows_over > 0
+                                    ? "DRIFT, " + counted(gate->rows_over, "row") + " not finite"
+                                    : "DRIFT";
+    rows.push_back({"gate", gate->name, "seen " + distinct_number(gate->value, gate->limit), verdict});
+  }
+  return aligned(rows, 4);
 }
 
-std::string position_text(const Token& token) {
+std::string position_text(const std::vector<std::int64_t>& position) {
   std::string out = "[";
-  for (const std::int64_t index : token.position)
+  for (const std::int64_t index : position)
     out.append(out.size() > 1 ? "," : "").append(std::to_string(index));
   return out.append("]");
 }
@@ -95,7 +93,7 @@ std::vector<std::string> worst_lines(const std::string& title, const Compared& c
       {"#", "row", "position", "target", "owner", candidate, reference, "difference", "ulp"}};
   for (const Token& token : compared.worst) {
     if (rows.size() > shown || token.candidate == token.reference) break;
-    rows.push_back({"", std::to_string(token.row), position_text(token),
+    rows.push_back({"", std::to_string(token.row), position_text(token.position),
                     token.target ? std::to_string(*token.target) : "-",
                     token.owner_tp_rank ? "tp " + std::to_string(*token.owner_tp_rank) : "-",
                     exact_number(token.candidate), exact_number(token.reference),
@@ -108,36 +106,60 @@ std::vector<std::string> worst_lines(const std::string& title, const Compared& c
   return out;
 }
 
-/// The user's own numbers first; a candidate's tokens only where it drifted or nothing of the user's was
-/// compared.
+/// The user's own numbers first, against the oracle and wherever a --gate failed; a candidate's only where it
+/// drifted.
 std::vector<std::string> all_worst_lines(const AggregateReport& report) {
   std::vector<std::string> out;
   const auto append = [&](std::vector<std::string> lines) {
     out.insert(out.end(), lines.begin(), lines.end());
   };
   if (report.recorded)
-    for (const RecordedReport& recorded : *report.recorded)
-      for (const auto& [reference, compared] : recorded.vs)
-        if (reference == "oracle")
-          append(worst_lines(recorded.name + " vs oracle", compared, "recorded", "oracle"));
+    for (std::size_t i = 0; i < report.recorded->size(); ++i)
+      for (const auto& [reference, compared] : (*report.recorded)[i].vs)
+        if (reference == "oracle" || gated(report, i, reference) == Gated::failed)
+          append(
+              worst_lines((*report.recorded)[i].name + " vs " + reference, compared, "recorded", reference));
   if (report.candidates)
     for (const CandidateReport& candidate : *report.candidates)
       for (const auto& [quantity, compared] :
            {std::pair<std::string, const Compared*>{"lse", &candidate.lse}, {"logp", &candidate.logp}}) {
-        const GateReport* gate = gate_named(report, "candidates." + candidate.formula + "." + quantity);
-        if (gate != nullptr && !gate->passed)
+        const GateReport* limit = limit_of(report, candidate.formula, quantity);
+        if (limit != nullptr && !limit->passed)
           append(worst_lines(candidate.formula + " " + quantity, *compared, "candidate", "oracle"));
       }
   return out;
 }
 
+/// [b, s] or [t] of a row of logits of that shape.
+std::vector<std::int64_t> position_of(const std::vector<std::int64_t>& shape, std::int64_t row) {
+  if (shape.size() == 3 && shape[1] > 0) return {row / shape[1], row % shape[1]};
+  return {row};
+}
+
+/// Recorded values that are not finite have no worst token: say where they can be seen.
+std::vector<std::string> lost_lines(const AggregateReport& report) {
+  std::vector<std::string> out;
+  if (!report.recorded || !report.input) return out;
+  for (const RecordedReport& recorded : *report.recorded)
+    for (const auto& [reference, compared] : recorded.vs) {
+      const std::int64_t lost = compared.drift.nonfinite - report.input->nonfinite_active;
+      if (reference != "oracle" || lost <= 0) continue;
+      if (out.empty()) out.emplace_back("#");
+      out.push_back("# " + counted(lost, "value") + " of " + recorded.name + (lost == 1 ? " is" : " are") +
+                    " not finite: left out of its numbers, see its column in tokens.safetensors");
+    }
+  return out;
+}
+
 std::vector<std::string> nonfinite_lines(const AggregateReport& report) {
   if (!report.input || report.input->nonfinite.empty()) return {};
-  std::vector<std::string> out{
-      "#", "# " + grouped(report.input->nonfinite_active) +
-               " active rows hold what has no log-prob; they are left out of every number above"};
+  const bool one = report.input->nonfinite_active == 1;
+  std::vector<std::string> out{"#", "# " + counted(report.input->nonfinite_active, "active row") +
+                                        (one ? " holds" : " hold") +
+                                        " what has no log-prob; left out of every number above"};
   for (const NonfiniteRow& row : report.input->nonfinite)
-    out.push_back("nonfinite  row " + std::to_string(row.row) +
+    out.push_back("nonfinite  row " + std::to_string(row.row) + "  position " +
+                  position_text(position_of(report.input->logits.shape, row.row)) +
                   (row.column < 0 ? "" : "  column " + std::to_string(row.column)) +
                   (row.owner_tp_rank < 0 ? "" : "  owner tp " + std::to_string(row.owner_tp_rank)) + "  " +
                   row.kind);
@@ -147,41 +169,7 @@ std::vector<std::string> nonfinite_lines(const AggregateReport& report) {
   return out;
 }
 
-std::string compared_text(const AggregateReport& report) {
-  std::string out;
-  if (report.candidates) {
-    std::size_t within = 0;
-    for (const CandidateReport& candidate : *report.candidates) {
-      const GateReport* lse = gate_named(report, "candidates." + candidate.formula + ".lse");
-      const GateReport* logp = gate_named(report, "candidates." + candidate.formula + ".logp");
-      within += candidate.replicated && (lse == nullptr || lse->passed) && (logp == nullptr || logp->passed);
-    }
-    out += std::to_string(within) + " of " + std::to_string(report.candidates->size()) +
-           " formulas within limits";
-  }
-  if (report.recorded)
-    for (const RecordedReport& recorded : *report.recorded)
-      for (const auto& [reference, compared] : recorded.vs)
-        if (reference == "oracle")
-          out += ", " + recorded.name + " max_abs " + short_number(compared.drift.max_abs) +
-                 (is_gated(report, recorded.name) ? " (gated)" : " (not gated)");
-  return out;
-}
-
 }  // namespace
-
-std::string verdict_line(const AggregateReport& report, const std::string& folder) {
-  std::string out = report.status == "pass" ? "PASS" : report.status == "drift" ? "DRIFT" : "FAILED";
-  if (report.error)
-    out += ": exit " + std::to_string(report.exit_code) + " (" + report.error->fault + ") on rank " +
-           std::to_string(report.error->rank) + " in " + report.error->phase + ": " + report.error->message;
-  else if (report.status == "failed")
-    out += ": exit " + std::to_string(report.exit_code);
-  if (const std::string compared = compared_text(report); !compared.empty()) out += ": " + compared;
-  if (report.candidates && report.scope == "self-check")
-    out += "; self-check only: nothing that your system computed was compared";
-  return out + (folder.empty() ? "; no report could be written" : "; reports in " + folder);
-}
 
 std::vector<std::string> console_table(const AggregateReport& report, const std::string& folder,
                                        std::span<const std::string> warnings) {
@@ -196,10 +184,12 @@ std::vector<std::string> console_table(const AggregateReport& report, const std:
   }
   append(gate_lines(report));
   append(all_worst_lines(report));
+  append(lost_lines(report));
   append(nonfinite_lines(report));
   out.emplace_back("#");
   out.push_back(verdict_line(report, folder));
   out.push_back("# reproduce    " + report.reproduce);
+  for (std::string& line : out) line = escaped(line);  // names of files and tensors may hold anything
   return out;
 }
 

@@ -31,7 +31,6 @@ void name_idle_options(Case& out) {
        "there are no padded columns");
   idle("tolerance", config.atol >= 0 || config.rtol >= 0, "--atol and --rtol replace it");
   idle("collective-timeout", out.grid.world() == 1, "one rank waits for nobody");
-  idle("force", !config.typed.contains("out"), "only an explicit --out is ever protected");
 }
 
 }  // namespace drift

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "dump/columns.hpp"
 #include "dump/shifted_targets.hpp"
+#include "dump/text.hpp"
 
 namespace drift {
 namespace {
@@ -12,8 +13,8 @@ void refuse_target(const Case& run, std::int64_t row, std::int64_t target) {
   const bool ignored = target == run.config.ignore_index;
   throw Error(Fault::input,
               std::string(ignored ? "an active row has no target" : "an active row's target is outside the vocabulary") +
-                  " (its log-prob does not exist): row " + std::to_string(row) + " of '" + run.roles.targets.name +
-                  "' holds " + std::to_string(target) + (ignored ? ", the ignore-index" : "") +
+                  " (its log-prob does not exist): row " + std::to_string(row) + " of " + in_quotes(run.roles.targets.name) +
+                  " holds " + std::to_string(target) + (ignored ? ", the ignore-index" : "") +
                   "; wanted a column in [0, " + std::to_string(run.real_vocab) + ")" +
                   (run.roles.mask ? ", or the row masked out" : ", or the ignore-index " +
                                                                      std::to_string(run.config.ignore_index)));
@@ -49,7 +50,7 @@ Inputs read_inputs(const Case& run, const DumpFile& dump) {
   }
   require(in.active_rows > 0, Fault::input,
           "no row is active (nothing would be compared, and an empty audit must not pass): " +
-              (roles.mask ? "mask '" + roles.mask->name + "' marks none of " + std::to_string(roles.rows) + " rows"
+              (roles.mask ? "mask " + in_quotes(roles.mask->name) + " marks none of " + std::to_string(roles.rows) + " rows"
                           : "every target is the ignore-index " + std::to_string(run.config.ignore_index)));
 
   for (const TensorInfo& tensor : roles.recorded) {

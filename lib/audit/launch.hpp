@@ -22,7 +22,8 @@ struct Launcher {
 /// The flags that mpirun needs for `world` ranks.
 std::vector<std::string> launcher_flags(const Launcher& launcher, std::int64_t world);
 
-/// "mpirun FLAGS -np N PROGRAM run DUMP ...", quoted for sh, with every option that was typed but --dry-run.
+/// "mpirun -np N FLAGS PROGRAM run DUMP ...", quoted for sh, with every option that was typed but --dry-run.
+/// One line: throws Fault::usage for a word with a control character, which no quoting of sh keeps on a line.
 std::string launch_line(const Config& config, const Launcher& launcher);
 
 /// Throws Fault::usage with both numbers and the right line unless `world` is tp x cp.

@@ -7,6 +7,8 @@
 #include "audit/options.hpp"
 #include "base/checked.hpp"
 #include "base/error.hpp"
+#include "base/printable.hpp"
+#include "report/gate.hpp"
 
 namespace drift {
 namespace {
@@ -17,7 +19,7 @@ constexpr std::int64_t most_ranks = 1 << 20;
 std::string dashed(const Option& option) { return "--" + std::string(option.name); }
 
 [[noreturn]] void refuse(const Option& option, const std::string& word, const std::string& wanted) {
-  throw Error(Fault::usage, dashed(option) + " cannot be '" + word + "'; wanted " + wanted);
+  throw Error(Fault::usage, dashed(option) + " cannot be '" + escaped(word) + "'; wanted " + wanted);
 }
 
 template <class Number>
@@ -163,6 +165,7 @@ void check_options(const Config& config) {
   require(!limits || config.tolerance == "derived", Fault::usage,
           "--tolerance " + config.tolerance +
               " and --atol/--rtol both say what a row may differ by; wanted one of them");
+  for (const std::string& gate : config.gate) parse_gate(gate);  // a typing error should not cost a run
 }
 
 NamedValues option_values(const Config& config) {

@@ -212,7 +212,7 @@ const std::array table{
            .member = &Config::out},
     Option{.name = "force",
            .group = output,
-           .help = "replace the reports in a --out that is not empty",
+           .help = "replace the reports in a folder that holds other files or another case",
            .default_text = "",
            .arity = Arity::flag,
            .in_case = false,

@@ -55,8 +55,8 @@ std::string key_of(std::string_view name);
 /// Throws Fault::usage naming option, value and what is wanted.
 void set_option(Config& config, const Option& option, std::span<const std::string> words);
 
-/// Checks that need more than one option: the size of tp x cp, tolerances that exclude each other.
-/// Throws Fault::usage.
+/// Checks that need more than one option or a grammar: the size of tp x cp, tolerances that exclude each
+/// other, gates. Throws Fault::usage.
 void check_options(const Config& config);
 
 /// The options that can change a number or the verdict, as they stand in `config`: what `case_id` is made of

@@ -1,8 +1,9 @@
 #include "audit/plan_text.hpp"
 
 #include "audit/options.hpp"
-#include "audit/text_grid.hpp"
 #include "base/error.hpp"
+#include "base/printable.hpp"
+#include "base/text_grid.hpp"
 
 namespace drift {
 namespace {
@@ -30,17 +31,17 @@ std::vector<std::string> dry_run_text(const Case& run) {
   for (const Formula* formula : run.formulas) ids += (ids.empty() ? "" : ", ") + std::string(formula->id);
   std::vector<std::string> out{
       "# dry run: nothing is computed",
-      "# dump     " + run.config.dump + ", " + byte_text(run.roles.logits.bytes) + " of logits, " +
-          grouped(run.roles.rows) + " rows of " + grouped(run.padded_vocab) + " columns, " +
+      "# dump     " + escaped(run.config.dump) + ", " + byte_text(run.roles.logits.bytes) + " of logits, " +
+          counted(run.roles.rows, "row") + " of " + grouped(run.padded_vocab) + " columns, " +
           grouped(run.vocab) + " count",
       "# topology tp " + std::to_string(run.grid.tp) + " x cp " + std::to_string(run.grid.cp) + " " +
-          run.config.cp_layout + ", " + std::to_string(run.grid.world()) + " ranks",
+          run.config.cp_layout + ", " + counted(run.grid.world(), "rank"),
       "# formulas " + ids,
-      "# chunks   " + grouped(run.rows_per_chunk) + " rows at a time, up to " +
+      "# chunks   " + counted(run.rows_per_chunk, "row") + " at a time, up to " +
           byte_text(run.rows_per_chunk * run.padded_vocab * element) + " of whole rows",
   };
   for (const auto& [formula, reason] : run.rejected) out.push_back("# rejected " + formula + ": " + reason);
-  for (const std::string& warning : run.warnings) out.push_back("# warning  " + warning);
+  for (const std::string& warning : run.warnings) out.push_back("# warning  " + escaped(warning));
 
   std::vector<std::vector<std::string>> rows{
       {"rank", "tp", "cp", "columns", "real", "shard", "memory", "rows", "which"}};
@@ -82,7 +83,7 @@ Plan plan_text(const Config& config, const PlanDegrees& degrees, const DumpFile&
       } catch (const Error& error) {
         if (error.fault() != Fault::usage && error.fault() != Fault::input) throw;
         out.lines.push_back("# " + label + " cannot run (exit " + std::to_string(error.exit_code()) +
-                            "): " + error.what());
+                            "): " + escaped(error.what()));
         if (refusal == 0) refusal = error.exit_code();
       }
     }

@@ -7,6 +7,7 @@
 #include "audit/resolve_parts.hpp"
 #include "base/error.hpp"
 #include "dump/facts.hpp"
+#include "dump/text.hpp"
 
 namespace drift {
 namespace {
@@ -52,9 +53,9 @@ struct Resolver {
   }
 
   void names() {
-    const Config& c = config();
-    out.roles = find_roles(dump, {c.logits, c.targets, c.mask, c.recorded, c.targets_are == "input-ids"});
-    check_facts(dump, facts, out.roles);
+    out.roles = find_roles(dump, role_names(config()));
+    check_facts(dump, facts, out.roles, overridden_facts(config()));
+    out.warnings.insert(out.warnings.end(), facts.warnings.begin(), facts.warnings.end());
     out.warnings.insert(out.warnings.end(), out.roles.warnings.begin(), out.roles.warnings.end());
     config().logits = out.roles.logits.name;
     config().targets = out.roles.targets.name;
@@ -72,8 +73,8 @@ struct Resolver {
     const std::int64_t real = config().real_vocab;
     require(1 <= real && real <= padded, blame(config(), "real-vocab"),
             origin(config(), "real-vocab", "real_vocab_size") + " says that " + std::to_string(real) +
-                " columns count, wanted 1 to " + std::to_string(padded) + ", the last dimension of '" +
-                out.roles.logits.name + "'");
+                " columns count, wanted 1 to " + std::to_string(padded) + ", the last dimension of " +
+                in_quotes(out.roles.logits.name));
     out.real_vocab = real;
     out.vocab = config().padding == "include" ? padded : real;
   }
@@ -140,14 +141,32 @@ struct Resolver {
 
 }  // namespace
 
+RoleNames role_names(const Config& config) {
+  return {.logits = config.logits,
+          .targets = config.targets,
+          .mask = config.mask,
+          .recorded = config.recorded,
+          .targets_are_input_ids = config.targets_are == "input-ids",
+          .targets_are_typed = typed(config, "targets-are")};
+}
+
+Overridden overridden_facts(const Config& config) {
+  Overridden out;
+  for (const auto& [option, fact] : {std::pair("temperature", "temperature"),
+                                     {"real-vocab", "real_vocab_size"},
+                                     {"ignore-index", "ignore_index"},
+                                     {"cp-layout", "cp_layout"}})
+    if (typed(config, option)) out.insert(fact);
+  return out;
+}
+
 Case resolve(const Config& config, const DumpFile& dump, const std::string& backend) {
   check_options(config);
   Case out;
   out.config = config;
   out.warnings = dump.warnings();
   for (const auto& [key, value] : case_values(config)) out.sources.emplace_back(key, "default");
-  Resolver resolver{out, dump, read_facts(dump)};
-  out.warnings.insert(out.warnings.end(), resolver.facts.warnings.begin(), resolver.facts.warnings.end());
+  Resolver resolver{out, dump, read_facts(dump, overridden_facts(config))};
   resolver.set_source("dump", "option");
   for (const std::string& name : config.typed) resolver.set_source(name, "option");
 

@@ -48,7 +48,7 @@ std::vector<std::uint8_t> zeros_and_ones(const DumpFile& dump, const TensorInfo&
   for (std::size_t i = 0; i < out.size(); ++i) {
     const double value = as_double(element<Stored>(bytes, i));
     if (value != 0 && value != 1)
-      throw Error(Fault::input, dump.path() + ": mask " + describe(tensor) + ": element " +
+      throw Error(Fault::input, dump.shown_path() + ": mask " + describe(tensor) + ": element " +
                                     std::to_string(i) + " is " + shown(value) +
                                     ", wanted 0 or 1 (weights are not a mask)");
     out[i] = value == 1;
@@ -65,7 +65,7 @@ std::vector<std::int64_t> read_integers(const DumpFile& dump, const TensorInfo& 
     case Dtype::U32: return integers<std::uint32_t>(bytes_of(dump, tensor));
     default: break;
   }
-  throw Error(Fault::input, dump.path() + ": " + describe(tensor) + ": wanted I32, I64 or U32");
+  throw Error(Fault::input, dump.shown_path() + ": " + describe(tensor) + ": wanted I32, I64 or U32");
 }
 
 std::vector<std::uint8_t> read_mask(const DumpFile& dump, const TensorInfo& tensor) {
@@ -86,13 +86,13 @@ std::vector<std::uint8_t> read_mask(const DumpFile& dump, const TensorInfo& tens
     case Dtype::F64: return zeros_and_ones<double>(dump, tensor, plain);
     default: break;
   }
-  throw Error(Fault::input, dump.path() + ": mask " + describe(tensor) +
+  throw Error(Fault::input, dump.shown_path() + ": mask " + describe(tensor) +
                                 ": wanted BOOL, a whole number type, or BF16 F16 F32 F64");
 }
 
 std::vector<float> read_floats(const DumpFile& dump, const TensorInfo& tensor) {
   require(is_logits_dtype(tensor.dtype), Fault::input,
-          dump.path() + ": " + describe(tensor) + ": wanted BF16, F16, F32 or F64");
+          dump.shown_path() + ": " + describe(tensor) + ": wanted BF16, F16, F32 or F64");
   std::vector<float> out(static_cast<std::size_t>(tensor.elements));
   widen(tensor.dtype, bytes_of(dump, tensor), out);
   return out;

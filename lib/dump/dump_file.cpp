@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/printable.hpp"
 #include "dump/header.hpp"
 #include "dump/layout.hpp"
 
@@ -55,24 +56,26 @@ DumpFile& DumpFile::operator=(DumpFile&&) noexcept = default;
 DumpFile::~DumpFile() = default;
 
 DumpFile DumpFile::open(const std::string& path) {
+  const std::string shown = escaped(path);
   auto state = std::make_unique<State>();
   state->path = path;
   // O_NONBLOCK: a named pipe must be refused below, not waited for.
   do state->file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   while (state->file < 0 && errno == EINTR);
-  if (state->file < 0) throw Error(Fault::io, path + ": cannot be opened: " + std::strerror(errno));
+  if (state->file < 0) throw Error(Fault::io, shown + ": cannot be opened: " + std::strerror(errno));
   struct stat seen {};
-  if (::fstat(state->file, &seen) != 0) throw Error(Fault::io, path + ": " + std::strerror(errno));
+  if (::fstat(state->file, &seen) != 0) throw Error(Fault::io, shown + ": " + std::strerror(errno));
   if (S_ISDIR(seen.st_mode))
-    throw Error(Fault::usage, path + ": is a folder, wanted one safetensors file (give the file's own path)");
+    throw Error(Fault::usage,
+                shown + ": is a folder, wanted one safetensors file (give the file's own path)");
   if (!S_ISREG(seen.st_mode))
-    throw Error(Fault::io, path + ": is not a regular file (it is read at offsets, by several ranks)");
+    throw Error(Fault::io, shown + ": is not a regular file (it is read at offsets, by several ranks)");
   state->opened = identity(seen);
 
   DumpFile dump(std::move(state));
   State& s = *dump.state_;
   const auto size = static_cast<std::uint64_t>(s.opened.bytes);
-  const auto refuse = [&](const std::string& why) { throw Error(Fault::input, path + ": " + why); };
+  const auto refuse = [&](const std::string& why) { throw Error(Fault::input, shown + ": " + why); };
   if (size < 8)
     refuse("the file has " + std::to_string(size) + " bytes, wanted at least the 8 of the header's length");
   std::uint64_t length = 0;
@@ -87,9 +90,9 @@ DumpFile DumpFile::open(const std::string& path) {
   std::string head(8 + length, '\0');
   dump.read(0, std::as_writable_bytes(std::span(head)));
   s.header_digest = digest(head);
-  s.header = parse_header(path, std::string_view(head).substr(8));
+  s.header = parse_header(shown, std::string_view(head).substr(8));
   const auto data = static_cast<std::int64_t>(8 + length);
-  check_layout(path, s.header.tensors, s.opened.bytes - data);
+  check_layout(shown, s.header.tensors, s.opened.bytes - data);
   for (TensorInfo& tensor : s.header.tensors) {
     tensor.offset += data;
     s.by_name.emplace(tensor.name, &tensor);
@@ -98,6 +101,7 @@ DumpFile DumpFile::open(const std::string& path) {
 }
 
 const std::string& DumpFile::path() const { return state_->path; }
+std::string DumpFile::shown_path() const { return escaped(state_->path); }
 std::int64_t DumpFile::bytes() const { return state_->opened.bytes; }
 const Digest& DumpFile::header_digest() const { return state_->header_digest; }
 const std::vector<TensorInfo>& DumpFile::tensors() const { return state_->header.tensors; }
@@ -114,10 +118,10 @@ void DumpFile::read(std::int64_t offset, std::span<std::byte> out) const {
     const ssize_t got = ::pread(state_->file, out.data(), out.size(), offset);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0)
-      throw Error(Fault::io, path() + ": cannot be read at byte " + std::to_string(offset) + ": " +
+      throw Error(Fault::io, shown_path() + ": cannot be read at byte " + std::to_string(offset) + ": " +
                                  std::strerror(errno));
     if (got == 0)
-      throw Error(Fault::input, path() + ": ends at byte " + std::to_string(offset) + " while " +
+      throw Error(Fault::input, shown_path() + ": ends at byte " + std::to_string(offset) + " while " +
                                     std::to_string(out.size()) + " more bytes are wanted (it had " +
                                     std::to_string(bytes()) + " when it was opened)");
     offset += got;
@@ -127,8 +131,9 @@ void DumpFile::read(std::int64_t offset, std::span<std::byte> out) const {
 
 void DumpFile::check_unchanged() const {
   const auto changed = [&](const std::string& how) {
-    throw Error(Fault::input,
-                path() + ": changed during the run (the numbers may come from two versions of it): " + how);
+    throw Error(
+        Fault::input,
+        shown_path() + ": changed during the run (the numbers may come from two versions of it): " + how);
   };
   struct stat seen {};
   // By path, not by descriptor: a dump that was replaced is not the one that a second run would read.

@@ -36,6 +36,7 @@ class DumpFile {
   ~DumpFile();
 
   const std::string& path() const;                             ///< as given
+  std::string shown_path() const;                              ///< for messages: control characters escaped
   std::int64_t bytes() const;                                  ///< size of the file
   const Digest& header_digest() const;                         ///< of the first 8 + N bytes
   const std::vector<TensorInfo>& tensors() const;              ///< by offset

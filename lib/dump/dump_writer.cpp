@@ -50,6 +50,7 @@ DumpWriter::DumpWriter(const std::string& path, std::span<const TensorSpec> tens
   const std::string text = header_text(path, infos, metadata);
   if (!infos.empty()) missing_ = infos.back().offset + infos.back().bytes;
   const std::uint64_t length = text.size();
+  file_.need(static_cast<std::int64_t>(sizeof length + length) + missing_);
   file_.write(std::as_bytes(std::span(&length, 1)));
   file_.write(std::as_bytes(std::span(text)));
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace drift {
 /// Absent keys are empty. Only these exact keys are read; all others are the user's own notes.
 struct DumpFacts {
   std::optional<double> temperature;  ///< > 0 and finite
+  /// Also read as real_vocab and padded_vocab.
   std::optional<std::int64_t> real_vocab_size, padded_vocab_size;
   std::optional<std::int64_t> ignore_index;
   std::optional<std::string> cp_layout;  ///< "contiguous" or "zigzag"
@@ -22,11 +24,18 @@ struct DumpFacts {
   std::vector<std::string> warnings;
 };
 
-/// Throws Fault::input for a value that is not what its key needs, and for sampling that cannot be audited
-/// yet (top_k, top_p, min_p that remove tokens: log-probs over a truncated vocabulary).
-DumpFacts read_facts(const DumpFile& dump);
+/// Keys whose values the command line replaces: "temperature", "real_vocab_size", "ignore_index",
+/// "cp_layout".
+using Overridden = std::set<std::string>;
 
-/// Throws Fault::input where the facts and the logits' last dimension contradict each other.
-void check_facts(const DumpFile& dump, const DumpFacts& facts, const Roles& roles);
+/// Throws Fault::input for a value that is not what its key needs, and for sampling that cannot be audited
+/// yet (top_k, top_p, min_p that remove tokens: log-probs over a truncated vocabulary). A wrong value of an
+/// overridden key is a warning, and the key is left empty.
+DumpFacts read_facts(const DumpFile& dump, const Overridden& overridden = {});
+
+/// Throws Fault::input where the facts and the logits' last dimension contradict each other; a warning for an
+/// overridden key, as above.
+void check_facts(const DumpFile& dump, DumpFacts& facts, const Roles& roles,
+                 const Overridden& overridden = {});
 
 }  // namespace drift

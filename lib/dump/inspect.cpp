@@ -63,9 +63,9 @@ std::string census_text(const DumpFile& dump, const TensorInfo& logits, std::int
 }  // namespace
 
 std::string inspect_report(const DumpFile& dump, const RoleNames& names,
-                           std::optional<std::int64_t> real_vocab) {
-  std::string out = "file: " + dump.path() + ", " + std::to_string(dump.bytes()) + " bytes, header digest " +
-                    hex(dump.header_digest()) + "\n" + tensor_table(dump);
+                           std::optional<std::int64_t> real_vocab, const Overridden& overridden) {
+  std::string out = "file: " + dump.shown_path() + ", " + std::to_string(dump.bytes()) +
+                    " bytes, header digest " + hex(dump.header_digest()) + "\n" + tensor_table(dump);
   out += dump.metadata().empty() ? "metadata: none\n" : "metadata:\n";
   for (const auto& [key, value] : dump.metadata())
     out += "  " + printable(key) + " = " + printable(value) + "\n";
@@ -85,8 +85,8 @@ std::string inspect_report(const DumpFile& dump, const RoleNames& names,
   attempt([&] { logits = find_logits(dump, names); });
   attempt([&] { roles = find_roles(dump, names); });
   attempt([&] {
-    facts = read_facts(dump);
-    if (roles) check_facts(dump, facts, *roles);
+    facts = read_facts(dump, overridden);
+    if (roles) check_facts(dump, facts, *roles, overridden);
   });
   if (logits) {
     const std::int64_t padded = logits->shape.back();

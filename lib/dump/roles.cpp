@@ -42,7 +42,7 @@ std::vector<const TensorInfo*> present(const DumpFile& dump, Names names) {
 }
 
 [[noreturn]] void refuse(const DumpFile& dump, const std::string& why) {
-  throw Error(Fault::input, dump.path() + ": " + why);
+  throw Error(Fault::input, dump.shown_path() + ": " + why);
 }
 
 const TensorInfo& named(const DumpFile& dump, const std::string& option, const std::string& name) {
@@ -81,14 +81,28 @@ bool one_per_row(const TensorInfo& tensor, const Roles& roles) {
   return tensor.elements == roles.rows && (shape.size() <= 1 || shape == without_ones(leading));
 }
 
+std::string wanted_shape(const Roles& roles) {
+  const auto leading = std::span(roles.logits.shape).first(roles.logits.shape.size() - 1);
+  return shape_text(leading) + (leading.size() > 1 ? " or [" + std::to_string(roles.rows) + "]" : "") +
+         " (logits are " + shape_text(roles.logits.shape) + ")";
+}
+
 void need_one_per_row(const DumpFile& dump, const Roles& roles, const std::string& role,
                       const TensorInfo& tensor) {
   if (one_per_row(tensor, roles)) return;
-  const auto leading = std::span(roles.logits.shape).first(roles.logits.shape.size() - 1);
-  refuse(dump, role + " " + describe(tensor) + " does not match the logits' rows, wanted " +
-                   shape_text(leading) +
-                   (leading.size() > 1 ? " or [" + std::to_string(roles.rows) + "]" : "") + " (logits are " +
-                   shape_text(roles.logits.shape) + ")");
+  refuse(dump,
+         role + " " + describe(tensor) + " does not match the logits' rows, wanted " + wanted_shape(roles));
+}
+
+/// Why a tensor cannot hold the recorded log-probs of the rows; "" if it can.
+std::string not_log_probs(const TensorInfo& tensor, const Roles& roles) {
+  if (tensor.elements != roles.rows)
+    return "it has " + std::to_string(tensor.elements) + " values for " + std::to_string(roles.rows) +
+           " rows";
+  if (!one_per_row(tensor, roles))
+    return "its shape does not match the logits' rows (is it transposed?), wanted " + wanted_shape(roles);
+  if (!is_logits_dtype(tensor.dtype)) return "it has the wrong type, wanted BF16, F16, F32 or F64";
+  return "";
 }
 
 /// Tensors that change what the right log-probs are, in ways that this version does not compute.
@@ -110,13 +124,17 @@ void find_targets(const DumpFile& dump, const RoleNames& names, Roles& roles) {
   const TensorInfo* found =
       names.targets.empty() ? only_one(dump, "targets", list) : &named(dump, "--targets", names.targets);
   const auto unshifted = present(dump, unshifted_names);
-  if (!found && !unshifted.empty())
+  const auto ask_for_the_shift = [&](const std::string& what, const TensorInfo& tensor) {
     refuse(dump,
-           "no targets: " + describe(*unshifted.front()) +
+           what + describe(tensor) +
                " looks like token ids that are not shifted yet (a shift by one changes every log-prob, so "
-               "none is "
-               "guessed): give --targets-are input-ids if row s predicts token s + 1, or --targets NAME "
-               "--targets-are shifted if it is aligned");
+               "none is guessed): give --targets-are input-ids if row s predicts token s + 1, or --targets " +
+               "NAME --targets-are shifted if it is aligned");
+  };
+  if (!found && !unshifted.empty()) ask_for_the_shift("no targets: ", *unshifted.front());
+  const bool is_unshifted = std::find(unshifted.begin(), unshifted.end(), found) != unshifted.end();
+  if (found && is_unshifted && !names.targets_are_input_ids && !names.targets_are_typed)
+    ask_for_the_shift("targets ", *found);
   if (!found)
     refuse(dump, "no targets: wanted one of " + joined(shifted_names) +
                      " (or name it with --targets), the file has: " + list_of(dump.tensors()));
@@ -152,10 +170,6 @@ void find_mask(const DumpFile& dump, const RoleNames& names, Roles& roles) {
 
 void find_recorded(const DumpFile& dump, const RoleNames& names, Roles& roles) {
   const auto add = [&](const TensorInfo& tensor, const std::string& because) {
-    need_one_per_row(dump, roles, "recorded log-probs", tensor);
-    if (!is_logits_dtype(tensor.dtype))
-      refuse(dump,
-             "recorded log-probs " + describe(tensor) + " have the wrong type, wanted BF16, F16, F32 or F64");
     roles.recorded.push_back(tensor);
     roles.why.push_back("recorded: " + describe(tensor) + ", " + because);
   };
@@ -163,18 +177,19 @@ void find_recorded(const DumpFile& dump, const RoleNames& names, Roles& roles) {
     const TensorInfo& tensor = named(dump, "--recorded", name);
     const bool twice = std::any_of(roles.recorded.begin(), roles.recorded.end(),
                                    [&](const TensorInfo& other) { return other.name == tensor.name; });
+    if (const std::string why = not_log_probs(tensor, roles); !why.empty())
+      refuse(dump, "recorded log-probs " + describe(tensor) + " cannot be compared: " + why);
     if (!twice) add(tensor, "named on the command line");
   }
   for (const TensorInfo* tensor : present(dump, log_prob_names)) {
     if (!names.recorded.empty()) {
       if (std::find(names.recorded.begin(), names.recorded.end(), tensor->name) == names.recorded.end())
         roles.why.push_back("not used: " + describe(*tensor) + " (--recorded names others)");
-    } else if (tensor->elements == roles.rows) {
+    } else if (const std::string why = not_log_probs(*tensor, roles); why.empty()) {
       add(*tensor, "a known name with one value a row");
     } else {
-      const std::string text = describe(*tensor) + " is not compared: it has " +
-                               std::to_string(tensor->elements) + " values for " +
-                               std::to_string(roles.rows) + " rows";
+      // Nobody asked for this one: a tensor of that name for another purpose must not stop the audit.
+      const std::string text = describe(*tensor) + " is not compared: " + why;
       roles.why.push_back("not used: " + text);
       roles.warnings.push_back(text);
     }

@@ -16,6 +16,7 @@ struct RoleNames {
   std::string logits{}, targets{}, mask{};
   std::vector<std::string> recorded{};
   bool targets_are_input_ids = false;  ///< --targets-are input-ids
+  bool targets_are_typed = false;      ///< --targets-are was given: nothing has to be guessed
 };
 
 struct Roles {

@@ -3,12 +3,11 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 
 #include "base/error.hpp"
+#include "base/printable.hpp"
 #include "report/compare_parts.hpp"
 
 namespace drift {
@@ -22,11 +21,15 @@ const char* name(Verdict verdict) {
 }
 
 constexpr const char* rule =
-    "rule: worse = the status fell (pass, drift, failed), a gate now fails, a recorded tensor is no longer "
-    "compared, or, "
-    "on the same inputs,\n      max_abs or the number of non-finite rows of a quantity that both compared "
-    "grew; better = "
-    "one of these the other way, and nothing worse";
+    "rule: worse = the status fell (pass, drift, failed); a gate now fails or is no longer checked; a "
+    "recorded "
+    "tensor, or a\n      formula that NEW asks for, is no longer compared; on the same inputs, max_abs or "
+    "the "
+    "number of non-finite rows of a\n      quantity grew, or fewer rows were compared. better = one of these "
+    "the "
+    "other way, and nothing worse. NaN is larger than\n      any number; limits of a formula that NEW does "
+    "not "
+    "ask for may go.";
 
 struct PairResult {
   std::string text;
@@ -35,25 +38,22 @@ struct PairResult {
 
 PairResult compare_pair(const StoredReport& before, const StoredReport& after) {
   Findings all;
-  try {
-    all.add(compare_status(before.json, after.json));
-    bool same_inputs = false;
-    all.add(compare_inputs(before.json, after.json, same_inputs));
-    all.add(compare_settings(before.json, after.json));
-    all.add(compare_values(before.json, after.json, same_inputs));
-    all.add(compare_gates(before.json, after.json));
-    all.add(compare_tokens(before, after));
-  } catch (const Json::exception& error) {
-    throw Error(Fault::input,
-                before.path + " or " + after.path + " is not a report of this tool: " + error.what());
-  }
+  all.add(compare_status(before.json, after.json));
+  bool same_inputs = false;
+  all.add(compare_inputs(before.json, after.json, same_inputs));
+  all.add(compare_settings(before.json, after.json));
+  all.add(compare_values(before.json, after.json, same_inputs));
+  all.add(compare_gates(before.json, after.json));
+  all.add(compare_tokens(before, after));
   PairResult out;
   out.verdict = !all.worse.empty() ? Verdict::worse : !all.better.empty() ? Verdict::better : Verdict::same;
-  out.text = "OLD " + before.path + "\nNEW " + after.path + "\n";
-  for (const std::string& line : all.lines) out.text += line + "\n";
-  out.text += std::string("verdict        ") + name(out.verdict) + "\n";
-  for (const std::string& reason : all.worse) out.text += "  worse:  " + reason + "\n";
-  for (const std::string& reason : all.better) out.text += "  better: " + reason + "\n";
+  const auto say = [&](const std::string& line) { out.text += escaped(line) + "\n"; };  // names hold anything
+  say("OLD " + before.path);
+  say("NEW " + after.path);
+  for (const std::string& line : all.lines) say(line);
+  say(std::string("verdict        ") + name(out.verdict));
+  for (const std::string& reason : all.worse) say("  worse:  " + reason);
+  for (const std::string& reason : all.better) say("  better: " + reason);
   return out;
 }
 
@@ -102,31 +102,13 @@ CompareResult compare_sets(const std::map<std::string, std::string>& before,
       if (pair.verdict == Verdict::worse) exit_code = 1;
       paired = true;
     }
-    table += "  " + one + "  " + verdict + "\n";
+    table += "  " + escaped(one) + "  " + verdict + "\n";
   }
   require(paired, Fault::usage, "no report folder of OLD has a namesake in NEW: nothing to compare");
   return {text + "all reports\n" + table + rule + "\n", exit_code};
 }
 
 }  // namespace
-
-StoredReport read_report(const std::string& aggregate_path) {
-  std::ifstream in(aggregate_path, std::ios::binary);
-  require(in.is_open(), Fault::io, aggregate_path + " cannot be read: " + std::strerror(errno));
-  const std::string text(std::istreambuf_iterator<char>(in), {});
-  require(!in.bad(), Fault::io, aggregate_path + " cannot be read: a read failed");
-  StoredReport out;
-  out.path = aggregate_path;
-  out.folder = fs::path(aggregate_path).parent_path().string();
-  out.json = Json::parse(text, nullptr, false);
-  require(out.json.is_object(), Fault::input, aggregate_path + " is not a report: it is no JSON object");
-  const std::string schema = shown(value_at(out.json, {"schema", "name"}));
-  const std::string version = shown(value_at(out.json, {"schema", "version"}));
-  require(schema == "\"drift-audit/aggregate\"" && version.starts_with("\"1."), Fault::input,
-          aggregate_path + " is not a report that this version reads, seen schema " + schema + " " + version +
-              ", wanted \"drift-audit/aggregate\" \"1.x\"");
-  return out;
-}
 
 CompareResult compare_reports(const std::string& old_path, const std::string& new_path) {
   const auto before = reports_in(old_path), after = reports_in(new_path);

@@ -16,7 +16,8 @@ struct StoredReport {
   Json json;
 };
 
-/// Throws Fault::io or Fault::input.
+/// Every value that the functions below read is there and of the right type. Throws Fault::io or
+/// Fault::input.
 StoredReport read_report(const std::string& aggregate_path);
 
 /// What one part of a comparison has to say.
@@ -35,6 +36,9 @@ const Json* value_at(const Json& json, std::initializer_list<const char*> keys);
 std::string shown(const Json* value);
 /// A number so that it reads back; "nan", "inf", "-inf".
 std::string shown(double value);
+
+/// Whether the run of `report` was asked to compute that formula, by its id or by "all".
+bool asks_for(const Json& report, const std::string& formula);
 
 Findings compare_status(const Json& before, const Json& after);
 /// Configuration and environment: what was asked for, and what it ran on.

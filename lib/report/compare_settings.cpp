@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/text_grid.hpp"
 #include "report/compare_parts.hpp"
 
 namespace drift {
@@ -33,7 +34,20 @@ std::vector<std::string> changes(const Json* before, const Json* after, const st
   return out;
 }
 
+/// The formula whose limit bears that name; "" for a --gate, whose name is an expression.
+std::string formula_of_limit(const std::string& name) {
+  const std::string before = "candidates.";
+  if (!name.starts_with(before) || name.find_first_of("=<>") != std::string::npos) return "";
+  return name.substr(before.size(), name.rfind('.') - before.size());
+}
+
 }  // namespace
+
+bool asks_for(const Json& report, const std::string& formula) {
+  for (const Json& id : report.at("case").at("formula"))
+    if (id == formula || id == "all") return true;
+  return false;
+}
 
 void Findings::say(const std::string& heading, const std::vector<std::string>& texts) {
   std::string left = heading;
@@ -106,7 +120,8 @@ Findings compare_inputs(const Json& before, const Json& after, bool& same_inputs
   if (a == nullptr || b == nullptr) {
     const std::string which = a == nullptr && b == nullptr ? "both runs" : a == nullptr ? "OLD" : "NEW";
     out.say("inputs",
-            {"NOT COMPARABLE: " + which + " failed before the input was read; only status and gates count"});
+            {"NOT COMPARABLE: " + which +
+             " failed before the input was read; only status, gates and what is no longer compared count"});
     return out;
   }
   std::vector<std::string> differing;  // bits and meaning, not the names that they were stored under
@@ -130,8 +145,8 @@ Findings compare_inputs(const Json& before, const Json& after, bool& same_inputs
   } else {
     differing.insert(
         differing.begin(),
-        "NOT COMPARABLE: the inputs differ, so sizes of drift say nothing about each other; only status "
-        "and gates count");
+        "NOT COMPARABLE: the inputs differ, so sizes of drift say nothing about each other; only "
+        "status, gates and what is no longer compared count");
     out.say("inputs", differing);
   }
   return out;
@@ -163,9 +178,13 @@ Findings compare_gates(const Json& before, const Json& after) {
       for (const Json& gate : *all) by_name[gate.at("name").get<std::string>()] = &gate;
     return by_name;
   };
-  const auto text = [](const Json& gate) {
-    return shown(&gate.at("value")) + " against " + shown(&gate.at("limit")) + ", " +
-           shown(&gate.at("rows_over")) + " rows over";
+  const auto text = [](const Json& gate) -> std::string {
+    const double value = number_of(gate.at("value")).value(), limit = number_of(gate.at("limit")).value();
+    const auto rows = gate.at("rows_over").get<std::int64_t>();
+    const bool is_limit = !formula_of_limit(gate.at("name").get<std::string>()).empty();
+    std::string seen = distinct_number(value, limit) + " against " + short_number(limit);
+    if (rows > 0) seen += ", " + counted(rows, "row") + (is_limit ? " over" : " not finite");
+    return seen;
   };
   const auto was = gates(before), is = gates(after);
   std::vector<std::string> texts;
@@ -182,8 +201,15 @@ Findings compare_gates(const Json& before, const Json& after) {
                     text(*gate));
     (passes ? out.better : out.worse).push_back(flip);
   }
-  for (const auto& [name, gate] : was)
-    if (!is.contains(name)) texts.push_back(name + ": no longer there, was " + text(*gate));
+  for (const auto& [name, gate] : was) {
+    if (is.contains(name)) continue;
+    const std::string formula = formula_of_limit(name);
+    const bool asked = formula.empty() || asks_for(after, formula);
+    texts.push_back(name + ": no longer there, was " + text(*gate) +
+                    (asked ? "" : "; NEW did not ask for " + formula));
+    if (asked && value_at(after, {"gates"}) != nullptr)
+      out.worse.push_back("gate " + name + " is no longer checked");
+  }
   if (texts.empty()) texts.push_back("none flipped, of " + std::to_string(is.size()));
   out.say("gates", texts);
   return out;

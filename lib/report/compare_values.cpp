@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/text_grid.hpp"
 #include "report/compare_parts.hpp"
 
 namespace drift {
@@ -9,6 +10,7 @@ namespace {
 
 struct Quantity {
   std::string name;
+  std::string formula;  ///< without which there would be no such quantity; "" if none is needed
   const Json* drift = nullptr;
 };
 
@@ -21,13 +23,15 @@ std::vector<Quantity> quantities(const Json& report) {
   std::vector<Quantity> out;
   if (const Json* candidates = value_at(report, {"candidates"}))
     for (const Json& candidate : *candidates)
-      for (const char* key : {"lse", "logp"})
-        out.push_back(
-            {candidate.at("formula").get<std::string>() + " " + key, &candidate.at("drift").at(key)});
+      for (const char* key : {"lse", "logp"}) {
+        const auto formula = candidate.at("formula").get<std::string>();
+        out.push_back({formula + " " + key, formula, &candidate.at("drift").at(key)});
+      }
   if (const Json* recorded = value_at(report, {"recorded"}))
     for (const Json& tensor : *recorded)
       for (const auto& [against, compared] : tensor.at("vs").items())
-        out.push_back({tensor.at("name").get<std::string>() + " vs " + against, &compared.at("drift")});
+        out.push_back({tensor.at("name").get<std::string>() + " vs " + against,
+                       against == "oracle" ? "" : against, &compared.at("drift")});
   return out;
 }
 
@@ -57,21 +61,55 @@ const T* named(const std::vector<T>& all, const std::string& name) {
 
 double value(const Json& drift, const char* key) { return number_of(drift.at(key)).value_or(NAN); }
 
-std::string move(const Json& before, const Json& after, const char* key) {
-  const std::string was = shown(value(before, key)), is = shown(value(after, key));
-  return std::string(key) + " " + (was == is ? was : was + " -> " + is);
+/// "1e-06 -> 2e-06"; where three digits hide that it moved, also by how much.
+std::string moved(double was, double is) {
+  const std::string from = short_number(was), to = short_number(is);
+  if (was == is || (std::isnan(was) && std::isnan(is))) return from;
+  const std::string by = from == to ? (is > was ? " (+" : " (") + short_number(is - was) + ")" : "";
+  return from + " -> " + to + by;
+}
+
+std::string moved(std::int64_t was, std::int64_t is) {
+  return was == is ? grouped(was) : grouped(was) + " -> " + grouped(is);
+}
+
+/// A line of the table; either side may not have been compared.
+std::vector<std::string> row(const std::string& name, const Quantity* was, const Quantity* is) {
+  std::vector<std::string> out{name};
+  const auto add = [&](auto get, auto text) {
+    if (was == nullptr)
+      out.push_back("none -> " + text(get(*is->drift)));
+    else if (is == nullptr)
+      out.push_back(text(get(*was->drift)) + " -> none");
+    else
+      out.push_back(moved(get(*was->drift), get(*is->drift)));
+  };
+  for (const char* key : {"max_abs", "mean_abs"})
+    add([&](const Json& drift) { return value(drift, key); }, short_number);
+  for (const char* key : {"mismatch_count", "count", "nonfinite"})
+    add([&](const Json& drift) { return drift.at(key).get<std::int64_t>(); }, grouped);
+  return out;
 }
 
 /// NaN is larger than any number: it hides one.
 bool larger(double a, double b) { return std::isnan(a) ? !std::isnan(b) : a > b; }
 
+/// A smaller drift of fewer rows is no smaller drift.
 void judge(Findings& out, const std::string& name, const Json& before, const Json& after) {
-  for (const char* key : {"max_abs", "nonfinite"}) {
-    const double was = value(before, key), is = value(after, key);
-    const std::string reason = name + ": " + key + " " + shown(was) + " -> " + shown(is);
-    if (larger(is, was)) out.worse.push_back(reason);
-    if (larger(was, is)) out.better.push_back(reason);
-  }
+  const auto whole = [&](const Json& drift, const char* key) { return drift.at(key).get<std::int64_t>(); };
+  const auto reason = [&](const char* key) {
+    return name + ": " + key + " " + moved(whole(before, key), whole(after, key));
+  };
+  const bool fewer = whole(after, "count") < whole(before, "count");
+  const bool more_lost = whole(after, "nonfinite") > whole(before, "nonfinite");
+  if (fewer) out.worse.push_back(reason("count"));
+  if (more_lost) out.worse.push_back(reason("nonfinite"));
+  if (whole(after, "nonfinite") < whole(before, "nonfinite") && !fewer)
+    out.better.push_back(reason("nonfinite"));
+  const double was = value(before, "max_abs"), is = value(after, "max_abs");
+  const std::string drifted = name + ": max_abs " + moved(was, is);
+  if (larger(is, was)) out.worse.push_back(drifted);
+  if (larger(was, is) && !fewer && !more_lost) out.better.push_back(drifted);
 }
 
 Findings compare_digests(const Json& before, const Json& after) {
@@ -93,36 +131,63 @@ Findings compare_digests(const Json& before, const Json& after) {
   return out;
 }
 
+/// Why NEW left a formula out, if it says so.
+std::string rejection(const Json& after, const std::string& formula) {
+  if (const Json* rejected = value_at(after, {"rejected"}))
+    for (const Json& one : *rejected)
+      if (one.at("formula") == formula) return " (rejected: " + one.at("reason").get<std::string>() + ")";
+  return "";
+}
+
+/// What OLD compared must not drop out of sight; what NEW did not ask for may.
+void judge_lost(Findings& out, const Json& before, const Json& after) {
+  const Json* candidates = value_at(before, {"candidates"});
+  if (candidates == nullptr) return;
+  if (value_at(after, {"candidates"}) == nullptr) {
+    out.worse.push_back("NEW failed before anything was compared");
+    return;
+  }
+  const auto was_digests = digests(before), is_digests = digests(after);
+  const auto is = quantities(after);
+  for (const Json& candidate : *candidates) {
+    const auto formula = candidate.at("formula").get<std::string>();
+    if (named(is, formula + " lse") == nullptr && asks_for(after, formula))
+      out.worse.push_back("candidate " + formula + " is no longer computed" + rejection(after, formula));
+  }
+  for (const Json& tensor : before.value("recorded", Json::array())) {
+    const auto name = tensor.at("name").get<std::string>();
+    if (named(is_digests, name + " (recorded)") == nullptr) {
+      out.worse.push_back("recorded " + name + " is no longer compared");
+      continue;
+    }
+    for (const auto& [against, compared] : tensor.at("vs").items())
+      if (named(is, name + " vs " + against) == nullptr && (against == "oracle" || asks_for(after, against)))
+        out.worse.push_back("recorded " + name + " is no longer compared with " + against);
+  }
+}
+
 }  // namespace
 
 Findings compare_values(const Json& before, const Json& after, bool same_inputs) {
   Findings out = compare_digests(before, after);
   const auto was = quantities(before), is = quantities(after);
-  std::vector<std::string> texts;
+  std::vector<std::vector<std::string>> rows{{"", "max_abs", "mean_abs", "differ", "of", "not finite"}};
+  std::vector<std::string> not_asked;
   for (const Quantity& now : is) {
     const Quantity* old = named(was, now.name);
-    if (old == nullptr) {
-      texts.push_back(now.name + ": not compared before; max_abs " + shown(value(*now.drift, "max_abs")));
-      continue;
-    }
-    texts.push_back(now.name + ": " + move(*old->drift, *now.drift, "max_abs") + ", " +
-                    move(*old->drift, *now.drift, "mean_abs") + ", " +
-                    move(*old->drift, *now.drift, "mismatch_count") + " of " +
-                    shown(&now.drift->at("count")));
-    if (same_inputs) judge(out, now.name, *old->drift, *now.drift);
+    rows.push_back(row(now.name, old, &now));
+    if (old != nullptr && same_inputs) judge(out, now.name, *old->drift, *now.drift);
   }
-  for (const Quantity& old : was)
-    if (named(is, old.name) == nullptr)
-      texts.push_back(old.name + ": no longer compared; max_abs was " + shown(value(*old.drift, "max_abs")));
+  for (const Quantity& old : was) {
+    if (named(is, old.name) != nullptr) continue;
+    rows.push_back(row(old.name, &old, nullptr));
+    if (!old.formula.empty() && !asks_for(after, old.formula)) not_asked.push_back(old.name);
+  }
+  std::vector<std::string> texts = rows.size() > 1 ? aligned(rows, 1) : std::vector<std::string>{};
+  for (const std::string& name : not_asked)
+    texts.push_back(name + ": no longer compared, NEW did not ask for that formula");
   out.say("drift (nats)", texts);
-
-  const Json* recorded = value_at(before, {"recorded"});
-  if (recorded == nullptr || value_at(after, {"recorded"}) == nullptr) return out;
-  for (const Json& tensor : *recorded) {  // what the user's own system gave must not drop out of sight
-    const std::string name = tensor.at("name").get<std::string>();
-    if (named(digests(after), name + " (recorded)") == nullptr)
-      out.worse.push_back("recorded " + name + " is no longer compared");
-  }
+  judge_lost(out, before, after);
   return out;
 }
 

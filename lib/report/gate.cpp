@@ -132,12 +132,26 @@ Gate parse_gate(const std::string& text) {
   return gate;
 }
 
+bool is_expression(const GateReport& gate) {
+  return gate.from == "option" && gate.name.find_first_of("=<>") != std::string::npos;
+}
+
+bool is_about(const Gate& gate, std::size_t index, const std::string& name, const std::string& reference) {
+  const std::vector<std::string>& path = gate.path;
+  if (path.size() < 4 || path[0] != "recorded" || path[2] != "vs" || path[3] != reference) return false;
+  std::size_t at = 0;  // digits alone are an index, as in ReportValues
+  const auto [stop, error] = std::from_chars(path[1].data(), path[1].data() + path[1].size(), at);
+  const bool by_index = error == std::errc() && stop == path[1].data() + path[1].size();
+  return by_index ? at == index : path[1] == name;
+}
+
 GateReport evaluate(const Gate& gate, const ReportValues& values) {
   GateReport out;
   out.name = gate.text;
   out.limit = gate.limit;
   out.value = values.number(gate.path, gate.text);
-  out.passed = holds(out.value, gate.relation, gate.limit);
+  out.rows_over = values.left_out(gate.path);
+  out.passed = out.rows_over == 0 && holds(out.value, gate.relation, gate.limit);
   out.from = "option";
   return out;
 }

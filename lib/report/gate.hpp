@@ -5,8 +5,15 @@
 // PATH names keys of aggregate.json with dots between. A list is entered by index (`worst.0`, `worst[0]`) or
 // by the `formula` or `name` of one of its objects (`candidates.fixed-tree`, `recorded.rollout_logprobs`); a
 // name with dots or blanks stands in brackets and quotes (`recorded["a.b"]`). `drift` may be left out:
-// `recorded.x.vs.oracle.max_abs`. OP is == != < <= > >=. A value that is NaN fails every gate.
+// `recorded.x.vs.oracle.max_abs`. OP is == != < <= > >=.
+//
+// A value that is NaN fails every gate. So does any number of a recorded tensor's comparison
+// (`recorded.NAME.vs.REFERENCE...`), `count` and `nonfinite` apart, while `nonfinite` of that comparison is
+// not 0: a statistic of the rows that are left says nothing about those that were left out. `rows_over` then
+// counts them.
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +34,14 @@ struct Gate {
 /// Throws Fault::usage naming the place where the expression stops making sense.
 Gate parse_gate(const std::string& text);
 
+/// Whether a gate of that name was asked for by --gate; else it is a candidate's limit (which --atol and
+/// --rtol give, too: `from` alone does not tell).
+bool is_expression(const GateReport& gate);
+
+/// Whether `gate` looks at a number of the comparison of the `index`-th recorded tensor, called `name`, with
+/// `reference` ("oracle" or a formula).
+bool is_about(const Gate& gate, std::size_t index, const std::string& name, const std::string& reference);
+
 /// The numbers of one report, found by path.
 class ReportValues {
  public:
@@ -40,6 +55,9 @@ class ReportValues {
   /// Throws Fault::usage if the path selects nothing, or no number; the message lists the nearest keys.
   /// `text` is quoted in it.
   double number(const std::vector<std::string>& path, const std::string& text) const;
+  /// How many rows a number at `path` leaves out although they should have been compared: `nonfinite` of the
+  /// recorded comparison that it is part of; 0 for every other number.
+  std::int64_t left_out(const std::vector<std::string>& path) const;
 
  private:
   struct State;

@@ -121,4 +121,15 @@ double ReportValues::number(const std::vector<std::string>& path, const std::str
                        : "no number: " + at->dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
+std::int64_t ReportValues::left_out(const std::vector<std::string>& path) const {
+  if (path.size() < 5 || path[0] != "recorded") return 0;
+  const std::string& last = path.back();
+  if (last == "count" || last == "nonfinite") return 0;
+  const Json* at = &state_->json;
+  for (std::size_t i = 0; i < 4 && at != nullptr; ++i)
+    at = step(*at, path[i]);  // recorded, NAME, vs, REFERENCE
+  const Json* nonfinite = at == nullptr ? nullptr : step(*at, "nonfinite");
+  return nonfinite != nullptr && nonfinite->is_number_integer() ? nonfinite->get<std::int64_t>() : 0;
+}
+
 }  // namespace drift

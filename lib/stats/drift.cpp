@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include "base/error.hpp"
 #include "stats/percentile.hpp"
@@ -64,7 +65,12 @@ Drift drift_of(std::span<const float> candidate, std::span<const float> referenc
     distances.push_back(magnitude);
   }
   out.count = static_cast<std::int64_t>(distances.size());
-  if (out.count == 0) return out;
+  if (out.count == 0) {
+    for (double* value : {&out.max_abs, &out.mean_abs, &out.mean, &out.rms, &out.p50, &out.p95, &out.p99,
+                          &out.p999, &out.max_rel})
+      *value = std::numeric_limits<double>::quiet_NaN();
+    return out;
+  }
   const auto count = static_cast<double>(out.count);
   out.mean = sum / count;
   out.mean_abs = sum_abs / count;

@@ -36,7 +36,8 @@ struct WorstRow {
 };
 
 /// use[r] != 0: row r should be compared; it counts in `nonfinite` instead if either value is not finite. All
-/// spans have one element a row (else Fault::internal). No row compared: everything is 0.
+/// spans have one element a row (else Fault::internal). No row compared: every double is NaN (nothing
+/// compared must not look like nothing wrong), every integer 0.
 Drift drift_of(std::span<const float> candidate, std::span<const float> reference,
                std::span<const std::uint8_t> use);
 

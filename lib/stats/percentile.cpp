@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
 namespace drift {
 
 std::vector<double> nearest_ranks(std::span<double> values, std::span<const int> permille) {
-  std::vector<double> out(permille.size(), 0.0);
+  std::vector<double> out(permille.size(), std::numeric_limits<double>::quiet_NaN());
   if (values.empty()) return out;
   std::size_t sorted =
       0;  // everything before is at or below everything after: each search only looks at the rest

@@ -8,7 +8,7 @@
 namespace drift {
 
 /// For each of `permille` (ascending, in (0, 1000]) the smallest value with at least that share of `values`
-/// at or below it. Reorders `values`. No values: zeros.
+/// at or below it. Reorders `values`. No values: NaNs.
 std::vector<double> nearest_ranks(std::span<double> values, std::span<const int> permille);
 
 }  // namespace drift

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "audit/text_grid.hpp"
 #include "support/catch.hpp"
 
 namespace drift {
@@ -137,7 +136,126 @@ TEST_CASE("console_table: recorded values that no gate names are said to be not 
   INFO(text(lines));
   CHECK_FALSE(has(lines, "not gated"));
   CHECK(has(lines, "recorded.rollout_logprobs.vs.oracle.max_abs <= 0.1"));
-  CHECK(verdict_line(report, "out").rfind("DRIFT: ", 0) == 0);
+  CHECK(
+      verdict_line(report, "out") ==
+      "DRIFT: gate 'recorded.rollout_logprobs.vs.oracle.max_abs <= 0.1' failed (seen 0.25), 1 of 1 formulas "
+      "within limits, rollout_logprobs max_abs 0.25 (gated); reports in out");
+}
+
+TEST_CASE("console_table: a gate marks the tensor that it names, by name or index, and no other") {
+  AggregateReport report = passing();
+  report.scope = "user";
+  Compared compared;
+  compared.drift.count = 5;
+  report.recorded = {{.name = "log_probs", .dtype = "F32", .digest = "", .vs = {{"oracle", compared}}},
+                     {.name = "old_log_probs",
+                      .dtype = "F32",
+                      .digest = "",
+                      .vs = {{"oracle", compared}, {"fixed-tree", compared}}}};
+  const auto line = [&](const std::string& start) {
+    for (const std::string& one : console_table(report, "out", {}))
+      if (one.rfind(start, 0) == 0) return one;
+    return std::string();
+  };
+  const auto gate = [&](const std::string& name, bool passed) {
+    report.gates->resize(2);
+    report.gates->push_back({.name = name, .limit = 1, .value = 0, .passed = passed, .from = "option"});
+  };
+  gate("recorded.old_log_probs.vs.oracle.max_abs < 1", true);
+  CHECK(line("log_probs vs oracle").ends_with("not gated"));
+  CHECK(line("old_log_probs vs oracle").ends_with("  pass"));
+  CHECK(line("old_log_probs vs fixed-tree").ends_with("not gated"));
+  CHECK(verdict_line(report, "out")
+            .find(", log_probs max_abs 0 (not gated), old_log_probs max_abs 0 (gated)") != std::string::npos);
+  gate("recorded[0].vs.oracle.max_abs < 1", false);
+  CHECK(line("log_probs vs oracle").ends_with("  DRIFT"));
+  CHECK(line("old_log_probs vs oracle").ends_with("not gated"));
+}
+
+TEST_CASE("console_table: a gate on a candidate is shown, a limit from --atol is not taken for one") {
+  AggregateReport report = passing();
+  for (GateReport& limit : *report.gates) limit.from = "option";  // --atol
+  CHECK_FALSE(has(console_table(report, "out", {}), "gate  "));
+  report.status = "drift";
+  report.gates->push_back({.name = "candidates.fixed-tree.logp.mismatch_count == 0",
+                           .limit = 0,
+                           .value = 1234567,
+                           .passed = false,
+                           .from = "option"});
+  report.gates->push_back({.name = "input.rows == 6", .limit = 6, .value = 6, .from = "option"});
+  const auto lines = console_table(report, "out", {});
+  INFO(text(lines));
+  CHECK(has(lines, "gate  candidates.fixed-tree.logp.mismatch_count == 0  seen 1,234,567  DRIFT"));
+  CHECK(has(lines, "gate  input.rows == 6                                 seen 6          pass"));
+  CHECK(verdict_line(report, "out")
+            .rfind("DRIFT: gate "
+                   "'candidates.fixed-tree.logp.mismatch_count == 0' failed (seen 1,234,567)",
+                   0) == 0);
+  for (int i = 0; i < 3; ++i) report.gates->push_back(report.gates->at(2));
+  CHECK(verdict_line(report, "out").find(", and 1 more gate, 1 of 1 formulas within limits;") !=
+        std::string::npos);
+}
+
+TEST_CASE("console_table: recorded values that are not finite are seen, in the table and in the verdict") {
+  AggregateReport report = passing();
+  report.scope = "user";
+  report.status = "drift";
+  Compared compared;
+  compared.drift.count = 3;
+  compared.drift.max_abs = 0.25;
+  compared.drift.nonfinite = 2;
+  report.recorded = {
+      {.name = "rollout_logprobs", .dtype = "F32", .digest = "", .vs = {{"oracle", compared}}}};
+  CHECK(has(console_table(report, "out", {}), "not gated, 2 not finite"));
+  CHECK(has(console_table(report, "out", {}), "# 2 values of rollout_logprobs are not finite"));
+  CHECK(verdict_line(report, "out").find(", rollout_logprobs max_abs 0.25, 2 not finite (not gated);") !=
+        std::string::npos);
+  report.gates->push_back({.name = "recorded.rollout_logprobs.vs.oracle.max_abs <= 1",
+                           .limit = 1,
+                           .value = 0.25,
+                           .rows_over = 2,
+                           .passed = false,
+                           .from = "option"});
+  INFO(text(console_table(report, "out", {})));
+  CHECK(has(console_table(report, "out", {}), "seen 0.25  DRIFT, 2 rows not finite"));
+  CHECK(has(console_table(report, "out", {}), "DRIFT, 2 not finite"));
+  CHECK(verdict_line(report, "out").find("max_abs <= 1' failed (seen 0.25, 2 rows not finite)") !=
+        std::string::npos);
+  report.recorded->front().vs.front().second.drift.count = 0;
+  CHECK(verdict_line(report, "out").find(", rollout_logprobs compared in no row, 2 not finite (gated)") !=
+        std::string::npos);
+}
+
+TEST_CASE("console_table: no name breaks a line or speaks to the terminal") {
+  AggregateReport report = passing();
+  report.case_values[0].second = std::string("d\n\x1b[31m.safetensors");
+  report.input->logits.name = "a\nPASS: b";
+  report.recorded = {{.name = "x\ry", .dtype = "F32", .digest = "", .vs = {{"oracle", Compared{}}}}};
+  const std::vector<std::string> warnings{"odd\x1b"};
+  for (const std::string& line : console_table(report, "out\n", warnings))
+    CHECK(line.find_first_of("\n\r\x1b") == std::string::npos);
+  CHECK(verdict_line(report, "out\n").ends_with("reports in out\\x0a"));
+}
+
+TEST_CASE("console_table: a limit over no rows is no pass") {
+  AggregateReport report = passing();
+  report.status = "failed";
+  report.exit_code = 3;
+  report.error =
+      ErrorReport{.code = 3, .fault = "input", .rank = 0, .phase = "compare", .message = "5 active rows"};
+  CandidateReport& candidate = report.candidates->front();
+  candidate.lse.drift = candidate.logp.drift = Drift{};
+  candidate.lse.drift.nonfinite = 6;
+  candidate.logp.drift.nonfinite = 5;
+  const auto lines = console_table(report, "out", {});
+  INFO(text(lines));
+  CHECK(has(lines, "no rows, 6 not finite"));
+  CHECK(has(lines, "no rows, 5 not finite"));
+  CHECK_FALSE(has(lines, "  pass"));
+  CHECK(verdict_line(report, "out")
+            .rfind("FAILED: exit 3 (input) on rank 0 in compare: 5 active rows; no active row "
+                   "could be compared; self-check only",
+                   0) == 0);
 }
 
 TEST_CASE("console_table: a candidate beyond its limit says in how many rows, and shows its worst tokens") {
@@ -147,6 +265,11 @@ TEST_CASE("console_table: a candidate beyond its limit says in how many rows, an
   const auto lines = console_table(report, "out", {});
   INFO(text(lines));
   CHECK(has(lines, "DRIFT in 3 rows"));
+  report.status = "drift";
+  report.candidates->push_back(report.candidates->front());
+  report.candidates->back().formula = "other";
+  CHECK(verdict_line(report, "out").rfind("DRIFT: 1 of 2 formulas over their limits (fixed-tree logp);", 0) ==
+        0);
   CHECK(has(lines, "# worst of fixed-tree logp"));
   CHECK(has(lines, "-0.25"));
 }
@@ -157,7 +280,7 @@ TEST_CASE("console_table: rows without a log-prob are located") {
   report.input->nonfinite = {{.row = 2, .column = 5, .owner_tp_rank = 1, .kind = "nan"}};
   const auto lines = console_table(report, "out", {});
   INFO(text(lines));
-  CHECK(has(lines, "nonfinite  row 2  column 5  owner tp 1  nan"));
+  CHECK(has(lines, "nonfinite  row 2  position [0,2]  column 5  owner tp 1  nan"));
   CHECK(has(lines, "and 2 more"));
 }
 
@@ -175,17 +298,6 @@ TEST_CASE("console_table: different replicas are shouted") {
   AggregateReport report = passing();
   report.candidates->front().replicated = false;
   CHECK(has(console_table(report, "out", {}), "REPLICAS DIFFER"));
-}
-
-TEST_CASE("text_grid: numbers for people") {
-  CHECK(grouped(0) == "0");
-  CHECK(grouped(999) == "999");
-  CHECK(grouped(1000) == "1,000");
-  CHECK(grouped(-1234567) == "-1,234,567");
-  CHECK(short_number(0) == "0");
-  CHECK(short_number(1.1920929e-07) == "1.19e-07");
-  CHECK(byte_text(1023) == "1023 B");
-  CHECK(byte_text(64 << 20) == "64.0 MiB");
 }
 
 }  // namespace drift

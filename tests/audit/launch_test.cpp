@@ -45,4 +45,19 @@ TEST_CASE("launch: a wrong world is a usage error with both numbers and the righ
   }
 }
 
+TEST_CASE("launch: a name that breaks the line cannot be printed as a line") {
+  Config config = on(1, 1);
+  config.dump = "a\nb";
+  CHECK_THROWS_AS(launch_line(config, {}), Error);
+  CHECK_NOTHROW(check_world(config, 1, {}));
+  try {
+    check_world(config, 2, {});
+    FAIL("2 ranks passed for 1");
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    CHECK(message.rfind("started with 2 ranks, but --tp 1 x --cp 1 wants 1: no command line", 0) == 0);
+    CHECK(message.find('\n') == std::string::npos);
+  }
+}
+
 }  // namespace drift

@@ -232,4 +232,49 @@ TEST_CASE("resolve: a chunk is 64 MiB of whole rows, at least one row, no more t
   CHECK(asked.source("rows_per_chunk") == "default");
 }
 
+TEST_CASE("resolve: what is typed wins over metadata that makes no sense, which is a warning then") {
+  const auto broken = [] {
+    return usual().meta("temperature", "warm").meta("real_vocab_size", "99").meta("cp_layout", "spiral");
+  };
+  CHECK(refused(broken(), {}).fault == Fault::input);
+  CHECK(refused(broken(), {{"temperature", "0.9"}, {"real-vocab", "6"}}).fault == Fault::input);
+  const Asked typed(broken(),
+                    {{"temperature", "0.9"}, {"real-vocab", "6"}, {"cp-layout", "zigzag"}, {"cp", "2"}});
+  CHECK(typed.run.config.temperature == 0.9);
+  CHECK(typed.run.real_vocab == 6);
+  CHECK(typed.run.layout == CpLayout::zigzag);
+  CHECK(typed.source("temperature") == "option");
+  CHECK(typed.warns("\"temperature\": seen \"warm\""));
+  CHECK(typed.warns("\"real_vocab_size\": seen 99"));
+  CHECK(typed.warns("\"cp_layout\": seen \"spiral\""));
+}
+
+TEST_CASE("resolve: the vocabulary under its other name, and a size that says too little") {
+  TinyDump dump;
+  dump.f32("logits", {2, 4}, std::vector<float>(8)).i64("targets", {2}, {0, 1});
+  const Asked synonym(TinyDump(dump).meta("real_vocab", "3"), {});
+  CHECK(synonym.run.real_vocab == 3);
+  CHECK(synonym.source("real_vocab") == "metadata");
+  const Asked unclear(TinyDump(dump).meta("vocab_size", "3"), {});
+  CHECK(unclear.run.real_vocab == 4);
+  CHECK(unclear.warns("\"vocab_size\" \"3\" is not used"));
+  CHECK(refused(TinyDump(dump).meta("real_vocab", "3").meta("real_vocab_size", "4"), {}).fault ==
+        Fault::input);
+}
+
+TEST_CASE("resolve: token ids that were typed as targets need --targets-are") {
+  TinyDump dump;
+  dump.f32("logits", {2, 4}, std::vector<float>(8)).i64("input_ids", {2}, {0, 1});
+  says(refused(dump, {{"targets", "input_ids"}}), Fault::input, "--targets-are input-ids");
+  CHECK(Asked(dump, {{"targets", "input_ids"}, {"targets-are", "shifted"}}).run.config.targets ==
+        "input_ids");
+  CHECK(Asked(dump, {{"targets", "input_ids"}, {"targets-are", "input-ids"}}).run.config.targets ==
+        "input_ids");
+}
+
+TEST_CASE("resolve: a gate that run would refuse is refused, and --force is never called idle") {
+  says(refused(usual(), {{"gate", "x"}}), Fault::usage, "x");
+  CHECK_FALSE(Asked(usual(), {{"force", ""}}).warns("--force"));
+}
+
 }  // namespace drift

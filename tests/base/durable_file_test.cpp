@@ -76,5 +76,20 @@ TEST_CASE("durable_file: a write that fails half way is an io error and leaves t
   CHECK(scratch.files() == 1);
 }
 
+TEST_CASE("durable_file: more than the disk has free is refused before anything is written") {
+  const Scratch scratch;
+  DurableFile file(scratch.path("f"));
+  CHECK_NOTHROW(file.need(0));
+  const Error error = error_of([&] { file.need(INT64_MAX); });
+  CHECK(error.fault() == Fault::io);
+  CHECK(contains(error.what(), "bytes free, wanted 9223372036854775807"));
+}
+
+TEST_CASE("durable_file: a name with a line break is one line in messages") {
+  const Error error = error_of([] { write_durably("/no such\nfolder/f", std::string_view("x")); });
+  CHECK(contains(error.what(), "/no such\\x0afolder/f: cannot be written"));
+  CHECK_FALSE(contains(error.what(), "\n"));
+}
+
 }  // namespace
 }  // namespace drift

@@ -1,5 +1,6 @@
 // Every option of `run`, through the binary, with what it must change.
 
+#include <fstream>
 #include <set>
 
 #include "audit/options.hpp"
@@ -214,6 +215,18 @@ TEST_CASE("options: out, force and the default folder", "[options]") {
   CHECK(run({"--out", "o"}) == 0);
   CHECK(run({"--out", "o"}) == 4);
   CHECK(run({"--out", "o", "--force"}) == 0);
+  // The default folder, once something else is in it.
+  const std::string own = folder.path("drift-reports/" + *folders.begin());
+  std::filesystem::remove_all(own);
+  std::filesystem::create_directory(own);
+  std::ofstream(own + "/notes.txt") << "mine";
+  CHECK(run({}) == 4);
+  const Ran forced = drift_audit({"run", "d.safetensors", "--backend", "cpu", "--force"}, there);
+  INFO(forced.all());
+  CHECK(forced.exit_code == 0);
+  CHECK(forced.out.find("--force has no effect") == std::string::npos);
+  CHECK(file_text(own + "/notes.txt") == "mine");
+
   CHECK(run({"--out", "/proc/no/such"}) == 4);
   CHECK(run({"--out", "d.safetensors"}) == 4);
 }
@@ -251,6 +264,19 @@ TEST_CASE("options: the reproduce line runs, and gives the same case", "[options
   CHECK(second.at("case") == first.at("case"));
   CHECK(second.at("case_id") == first.at("case_id"));
   CHECK(second.at("candidates").at(0).at("digests") == first.at("candidates").at(0).at("digests"));
+}
+
+TEST_CASE("options: the MPI library is named in the same way with and without a launcher", "[options]") {
+  if (skipped_without_mpirun()) return;
+  CaseFolder folder;
+  const auto mpi = [](const Audit& audit) {
+    INFO(audit.ran.all());
+    REQUIRE(audit.has_report());
+    return audit.aggregate.at("environment").at("versions").at("mpi").get<std::string>();
+  };
+  const std::string alone = mpi(folder.run(dump_of(), 1));
+  CHECK(alone == mpi(folder.run(dump_of(), 2)));
+  CHECK(alone.find("MPI") != std::string::npos);  // a library's name, not a version of the standard
 }
 
 }  // namespace drift

@@ -60,6 +60,8 @@ TEST_CASE("sweep: keeps going after a failure, and ends with the worst status", 
   CHECK(ran.exit_code == 2);
   CHECK(has(ran.out, "fixed-tree: 3 of 5 topologies gave the same bits"));
   CHECK(has(ran.out, "2 of 5 runs gave no numbers"));
+  CHECK_FALSE(has(ran.out, "tp?"));  // a run that failed before it had a topology has one in its options
+  CHECK(has(ran.out, "tp1-cp1     failed        4"));
 }
 
 TEST_CASE("sweep: says when bits differ", "[sweep]") {

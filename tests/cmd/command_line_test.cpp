@@ -76,7 +76,7 @@ TEST_CASE("command line: every option of run reaches its field") {
                                               "--gate",
                                               "a == 1",
                                               "--gate",
-                                              "b < 2,0",
+                                              "b[\"x,y\"] < 2",
                                               "--require",
                                               "tp,rows",
                                               "--certify",
@@ -113,7 +113,7 @@ TEST_CASE("command line: every option of run reaches its field") {
   CHECK(config.worst == 3);
   CHECK(config.atol == 1e-5);
   CHECK(config.rtol == 0);
-  CHECK(config.gate == std::vector<std::string>{"a == 1", "b < 2,0"});
+  CHECK(config.gate == std::vector<std::string>{"a == 1", "b[\"x,y\"] < 2"});
   CHECK(config.require == std::vector<std::string>{"tp", "rows"});
   CHECK(config.certify == "all");
   CHECK(config.out == "o");
@@ -154,6 +154,38 @@ TEST_CASE("command line: what cannot be understood is a usage error that says wh
   CHECK(says(refusal({"generate", "o", "--seed", "-1"}), "--seed"));
   CHECK(says(refusal({"compare", "a"}), "NEW"));
   CHECK(says(refusal({"schema"}), "NAME"));
+  CHECK(says(refusal({"run", "d", "--gate", "x"}), "x"));
+  CHECK(says(refusal({"plan", "d", "--gate", "x"}), "x"));
+  CHECK(says(refusal({"run", ""}), "DUMP cannot be empty"));
+  CHECK(says(refusal({"compare", "a", ""}), "NEW cannot be empty"));
+  CHECK(says(refusal({"generate", ""}), "OUT cannot be empty"));
+  const std::string after = refusal({"run", "d", "--", "--force"});
+  CHECK(says(after, "after -- every word is a name"));
+  CHECK_FALSE(says(after, "did you mean"));
+  CHECK(says(refusal({"run", "d", "--tp", "a\x1b\nb"}), "'a\\x1b\\x0ab'"));
+}
+
+TEST_CASE("command line: an option with '=' and nothing behind it never swallows the next word") {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"run", "d", "--out=", "--force"},
+                                                {"run", "d", "--tp=", "2"},
+                                                {"run", "--gate=", "d"},
+                                                {"run", "d", "--force="},
+                                                {"plan", "d", "--cp=", "1,2"},
+                                                {"inspect", "d", "--mask=", "m"},
+                                                {"generate", "o", "--seed=", "1"}}) {
+    INFO(words[words.size() - 2]);
+    CHECK(says(refusal(words), "has no value"));
+  }
+  CHECK(says(refusal({"run", "d", "--out", "--force"}), "--out has no value: the next word, --force,"));
+  CHECK(says(refusal({"run", "d", "--out", "--tp=2"}), "--out has no value"));
+  CHECK(says(refusal({"run", "d", "--out", "-q"}), "--out has no value"));
+  CHECK(says(refusal({"run", "d", "--gate", "--"}), "--gate has no value"));
+  CHECK(says(refusal({"run", "d", "--gate"}), "--gate"));
+  CHECK(run_config(parse_command_line({"run", "d", "--out=--force"})).out == "--force");
+  CHECK(run_config(parse_command_line({"run", "d", "--ignore-index", "-7"})).ignore_index == -7);
+  CHECK(says(refusal({"run", "d", "--out", ""}), "--out cannot be ''"));
+  CHECK(run_config(parse_command_line({"run", "--", "--out="})).dump == "--out=");
+  CHECK(run_config(parse_command_line({"run", "d", "--gate", "a.b == 1", "--out=x="})).out == "x=");
 }
 
 TEST_CASE("command line: plan takes lists of degrees and run's options") {
@@ -177,6 +209,8 @@ TEST_CASE("command line: generate") {
   CHECK(generate.what.dtype == Dtype::F32);
   CHECK(generate.what.seed == 18446744073709551615u);
   CHECK(generate.what.profile == Profile::masked);
+  CHECK_FALSE(generate.force);
+  CHECK(std::get<GenerateCommand>(parse_command_line({"generate", "o", "--force"})).force);
 }
 
 TEST_CASE("command line: help lists every option of run with its default") {

@@ -23,7 +23,10 @@ std::string refusal(const Scratch& scratch, const Metadata& metadata) {
   Roles roles;
   roles.logits = dump.tensors()[0];
   roles.padded_vocab = 5;
-  const Error error = error_of([&] { check_facts(dump, read_facts(dump), roles); });
+  const Error error = error_of([&] {
+    DumpFacts facts = read_facts(dump);
+    check_facts(dump, facts, roles);
+  });
   CHECK(error.fault() == Fault::input);
   return error.what();
 }
@@ -77,6 +80,55 @@ TEST_CASE("facts: contradictions with the logits are refused") {
       contains(refusal(scratch, {{"vocab_start", "5"}, {"vocab_end", "10"}}), "one shard of the vocabulary"));
   CHECK(
       contains(refusal(scratch, {{"vocab_start", "0"}, {"vocab_end", "4"}}), "one shard of the vocabulary"));
+}
+
+TEST_CASE("facts: a wrong value that the command line replaces is a warning, and is not used") {
+  const Scratch scratch;
+  const DumpFile dump =
+      with(scratch,
+           {{"temperature", "hot"}, {"real_vocab_size", "-3"}, {"cp_layout", "ring"}, {"ignore_index", "x"}});
+  const DumpFacts facts = read_facts(dump, {"temperature", "real_vocab_size", "cp_layout", "ignore_index"});
+  CHECK_FALSE(facts.temperature.has_value());
+  CHECK_FALSE(facts.real_vocab_size.has_value());
+  CHECK_FALSE(facts.cp_layout.has_value());
+  CHECK_FALSE(facts.ignore_index.has_value());
+  REQUIRE(facts.warnings.size() == 4);
+  CHECK(contains(facts.warnings[0], "\"temperature\": seen \"hot\""));
+  CHECK(contains(facts.warnings[0], "the command line says another"));
+  CHECK(error_of([&] {
+          read_facts(dump, {"temperature", "cp_layout", "ignore_index"});
+        }).fault() == Fault::input);
+
+  // Contradictions with the other size and with the logits likewise.
+  CHECK(read_facts(with(scratch, {{"real_vocab_size", "6"}, {"padded_vocab_size", "5"}}), {"real_vocab_size"})
+            .warnings.size() == 1);
+  const DumpFile wide = with(scratch, {{"real_vocab_size", "6"}});
+  Roles roles;
+  roles.logits = wide.tensors()[0];
+  roles.padded_vocab = 5;
+  DumpFacts six = read_facts(wide, {"real_vocab_size"});
+  check_facts(wide, six, roles, {"real_vocab_size"});
+  CHECK_FALSE(six.real_vocab_size.has_value());
+  CHECK(six.warnings.size() == 1);
+}
+
+TEST_CASE("facts: sizes of the vocabulary under their other names") {
+  const Scratch scratch;
+  const DumpFacts facts = read_facts(with(scratch, {{"real_vocab", "4"}, {"padded_vocab", "5"}}));
+  CHECK(facts.real_vocab_size == 4);
+  CHECK(facts.padded_vocab_size == 5);
+  CHECK(facts.warnings.empty());
+  CHECK(read_facts(with(scratch, {{"real_vocab", "4"}, {"real_vocab_size", "4"}})).real_vocab_size == 4);
+  CHECK(contains(refusal(scratch, {{"real_vocab", "3"}, {"real_vocab_size", "4"}}),
+                 "\"real_vocab\": seen 3, but real_vocab_size says 4"));
+  CHECK(contains(refusal(scratch, {{"padded_vocab", "4"}, {"padded_vocab_size", "5"}}), "says 5"));
+  CHECK(contains(refusal(scratch, {{"padded_vocab", "6"}}), "wanted 5, the last dimension of logits"));
+
+  const DumpFacts unclear = read_facts(with(scratch, {{"vocab_size", "4"}}));
+  CHECK_FALSE(unclear.real_vocab_size.has_value());
+  REQUIRE(unclear.warnings.size() == 1);
+  CHECK(contains(unclear.warnings[0], "\"vocab_size\" \"4\" is not used"));
+  CHECK(read_facts(with(scratch, {{"vocab_size", "4"}, {"real_vocab_size", "4"}})).warnings.empty());
 }
 
 TEST_CASE("facts: sampling from part of the vocabulary cannot be audited yet") {

@@ -41,7 +41,7 @@ Generated make(const Scratch& scratch, const GenerateRequest& request) {
   CHECK(dump.warnings().empty());
   Generated out;
   out.roles = find_roles(dump, {});
-  const DumpFacts facts = read_facts(dump);
+  DumpFacts facts = read_facts(dump);
   CHECK_NOTHROW(check_facts(dump, facts, out.roles));
   CHECK(facts.real_vocab_size == request.vocab);
   CHECK(facts.padded_vocab_size == request.padded_vocab);

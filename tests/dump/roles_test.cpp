@@ -136,9 +136,6 @@ TEST_CASE("roles: dtypes and shapes that cannot be right are refused with the re
   CHECK(contains(refusal(make({logits, {"targets", Dtype::I64, {3, 2}}})), "does not match"));  // transposed
   CHECK(contains(refusal(make({logits, targets, {"mask", Dtype::BOOL, {5}}})),
                  "mask \"mask\" BOOL [5] does not match"));
-  CHECK(contains(refusal(make({logits, targets, {"old_log_probs", Dtype::F32, {3, 2}}})), "does not match"));
-  CHECK(contains(refusal(make({logits, targets, {"old_log_probs", Dtype::I32, {6}}})),
-                 "wanted BF16, F16, F32 or F64"));
 }
 
 TEST_CASE("roles: --recorded names those and only those, and each must match") {
@@ -152,9 +149,36 @@ TEST_CASE("roles: --recorded names those and only those, and each must match") {
   const Roles roles = find_roles(dump, {.recorded = {"mine", "mine"}});
   REQUIRE(roles.recorded.size() == 1);
   CHECK(roles.recorded[0].name == "mine");
-  CHECK(contains(refusal(dump, {.recorded = {"mine", "short"}}), "\"short\" F32 [5] does not match"));
+  CHECK(contains(refusal(dump, {.recorded = {"mine", "short"}}),
+                 "\"short\" F32 [5] cannot be compared: it has 5 values for 6"));
   CHECK(contains(refusal(dump, {.recorded = {"whole"}}), "wanted BF16, F16, F32 or F64"));
   CHECK(contains(refusal(dump, {.recorded = {"gone"}}), "no tensor \"gone\" (--recorded)"));
+  const DumpFile turned = make({logits, targets, {"old_log_probs", Dtype::F32, {3, 2}}});
+  CHECK(contains(refusal(turned, {.recorded = {"old_log_probs"}}), "does not match the logits' rows"));
+}
+
+TEST_CASE("roles: a known name that cannot be log-probs is left out with a warning, and the audit goes on") {
+  const Maker make;
+  const auto warning = [&](const TensorSpec& odd) {
+    const Roles roles =
+        find_roles(make({logits, targets, odd, {"rollout_logprobs", Dtype::F32, {2, 3}}}), {});
+    REQUIRE(roles.recorded.size() == 1);
+    CHECK(roles.recorded[0].name == "rollout_logprobs");
+    REQUIRE(roles.warnings.size() == 1);
+    return roles.warnings[0];
+  };
+  CHECK(contains(warning({"log_probs", Dtype::F32, {3, 2}}),
+                 "\"log_probs\" F32 [3, 2] is not compared: its shape"));
+  CHECK(contains(warning({"log_probs", Dtype::I64, {2, 3}}), "is not compared: it has the wrong type"));
+  CHECK(contains(warning({"log_probs", Dtype::F32, {2, 4}}), "is not compared: it has 8 values for 6 rows"));
+}
+
+TEST_CASE("roles: token ids by a typed name are a question too, until --targets-are answers it") {
+  const Maker make;
+  const DumpFile dump = make({logits, targets, {"input_ids", Dtype::I64, {2, 3}}});
+  CHECK(contains(refusal(dump, {.targets = "input_ids"}), "give --targets-are input-ids"));
+  CHECK(find_roles(dump, {.targets = "input_ids", .targets_are_typed = true}).targets.name == "input_ids");
+  CHECK(find_roles(dump, {.targets = "targets"}).targets.name == "targets");
 }
 
 TEST_CASE("roles: what would give a wrong number cannot be audited yet") {

@@ -37,6 +37,8 @@ struct Pair {
   Tokens old_tokens, new_tokens;
   bool with_tokens = true;
 
+  void reset() { before = after = samples::passed(); }
+
   CompareResult compare() {
     put(folder / "old/aggregate.json", to_json(before));
     put(folder / "new/aggregate.json", to_json(after));
@@ -101,7 +103,7 @@ TEST_CASE("compare: larger drift of the same inputs is worse, smaller is better"
   Pair pair;
   pair.after.recorded->front().vs.front().second.drift.max_abs = std::nextafter(1e-6, 1.0);
   check(pair.compare(), 1, "worse",
-        {"worse:  rollout_logprobs vs oracle: max_abs 1e-06 -> 1.0000000000000002e-06"});
+        {"worse:  rollout_logprobs vs oracle: max_abs 1e-06 -> 1e-06 (+2.12e-22)"});
   std::swap(pair.before, pair.after);
   check(pair.compare(), 0, "better", {"better: rollout_logprobs vs oracle: max_abs"});
 }
@@ -111,7 +113,7 @@ TEST_CASE("compare: one thing worse outweighs all that is better") {
   pair.after.candidates->front().lse.drift.max_abs = 0;
   pair.after.candidates->front().logp.drift.max_abs = 1;
   check(pair.compare(), 1, "worse",
-        {"worse:  fixed-tree logp: max_abs 1e-06 -> 1", "better: fixed-tree lse"});
+        {"worse:  fixed-tree logp: max_abs 1e-06 -> 1\n", "better: fixed-tree lse: max_abs 1e-06 -> 0\n"});
 }
 
 TEST_CASE("compare: NaN and rows that drop out do not pass for small drift") {
@@ -122,6 +124,62 @@ TEST_CASE("compare: NaN and rows that drop out do not pass for small drift") {
   pair.after.candidates->front().lse.drift.max_abs = 0;
   pair.after.candidates->front().lse.drift.nonfinite = 1;
   check(pair.compare(), 1, "worse", {"worse:  fixed-tree lse: nonfinite 0 -> 1"});
+}
+
+TEST_CASE("compare: no name breaks a line") {
+  Pair pair;
+  pair.after.recorded->front().name = "x\nverdict        same";
+  check(pair.compare(), 1, "worse", {"x\\x0averdict        same vs oracle"});
+}
+
+TEST_CASE("compare: fewer rows are worse, however small their drift") {
+  Pair pair;
+  Drift& drift = pair.after.candidates->front().lse.drift;
+  drift.max_abs = 0;
+  drift.count = 2;
+  drift.nonfinite = 1;
+  CompareResult result = pair.compare();
+  check(result, 1, "worse",
+        {"worse:  fixed-tree lse: count 3 -> 2\n", "worse:  fixed-tree lse: nonfinite 0 -> 1\n"});
+  CHECK(result.text.find("better:") == std::string::npos);
+  drift = samples::no_rows(3);
+  result = pair.compare();
+  check(result, 1, "worse", {"worse:  fixed-tree lse: max_abs 1e-06 -> nan\n"});
+  CHECK(result.text.find("better:") == std::string::npos);
+  std::swap(pair.before, pair.after);
+  check(pair.compare(), 0, "better",
+        {"better: fixed-tree lse: nonfinite 3 -> 0\n", "better: fixed-tree lse: max_abs nan -> 1e-06\n"});
+}
+
+TEST_CASE("compare: drift stands in columns, three digits a number") {
+  Pair pair;
+  pair.before.candidates->pop_back();
+  pair.before.recorded->pop_back();
+  pair.after.recorded->pop_back();
+  pair.after.candidates->front().lse.drift.max_abs = 0.00123456789;
+  pair.after.candidates->front().lse.drift.mismatch_count = 3;
+  pair.after.candidates->back().lse.drift.count = 12345;
+  const std::string text = pair.compare().text;
+  INFO(text);
+  const auto line = [&](const std::string& part) {
+    const std::size_t at = text.find(part);
+    REQUIRE(at != std::string::npos);
+    const std::size_t begin = text.rfind('\n', at) + 1;
+    return text.substr(begin, text.find('\n', at) - begin);
+  };
+  const std::string heading = line("drift (nats)");
+  const auto under = [&](const std::string& row, const std::string& column) {
+    const std::size_t end = heading.find(column) + column.size();
+    return row.substr(0, end);
+  };
+  const std::string lse = line("fixed-tree lse  ");
+  CHECK(under(lse, "max_abs").ends_with("1e-06 -> 0.00123"));
+  CHECK(under(lse, "mean_abs").ends_with("  5e-07"));
+  CHECK(under(lse, "differ").ends_with("2 -> 3"));
+  CHECK(under(lse, "of").ends_with(" 3"));
+  CHECK(under(lse, "not finite").ends_with(" 0"));
+  CHECK(under(line("megatron-unfused lse  "), "max_abs").ends_with("none -> 2e-06"));
+  CHECK(under(line("megatron-unfused lse  "), "of").ends_with("none -> 12,345"));
 }
 
 TEST_CASE("compare: different inputs are said aloud and their drift is not judged") {
@@ -170,23 +228,65 @@ TEST_CASE("compare: digests that differ are shown whole") {
   check(pair.compare(), 0, "same", {"fixed-tree logp: " + samples::hex_b + " -> " + samples::hex_c});
 }
 
-TEST_CASE("compare: a recorded tensor that drops out is worse, a formula is not") {
+TEST_CASE("compare: what drops out is worse, unless it is a formula that NEW does not ask for") {
   Pair pair;
   pair.after.candidates->pop_back();
-  check(pair.compare(), 0, "same", {"megatron-unfused lse: no longer compared"});
+  check(pair.compare(), 0, "same",
+        {"megatron-unfused lse: no longer compared, NEW did not ask for that formula"});
+  for (const std::vector<std::string>& asked :
+       {std::vector<std::string>{"fixed-tree", "megatron-unfused"}, {"all"}}) {
+    pair.after.case_values[3].second = asked;
+    check(pair.compare(), 1, "worse", {"worse:  candidate megatron-unfused is no longer computed\n"});
+  }
+  pair.after.rejected->emplace_back("megatron-unfused", "V is odd");
+  check(pair.compare(), 1, "worse",
+        {"candidate megatron-unfused is no longer computed (rejected: V is odd)"});
+  pair.reset();
+  pair.after.candidates->clear();
+  check(pair.compare(), 1, "worse", {"worse:  candidate fixed-tree is no longer computed\n"});
+  pair.reset();
   pair.after.recorded->erase(pair.after.recorded->begin());
-  check(pair.compare(), 1, "worse", {"worse:  recorded rollout_logprobs is no longer compared"});
+  check(pair.compare(), 1, "worse", {"worse:  recorded rollout_logprobs is no longer compared\n"});
+  pair.reset();
+  pair.after.recorded->front().vs.pop_back();
+  check(pair.compare(), 1, "worse",
+        {"worse:  recorded rollout_logprobs is no longer compared with fixed-tree\n"});
+  pair.reset();
+  pair.before = pair.after = samples::nonfinite();
+  pair.after.candidates.reset();
+  pair.after.recorded.reset();
+  pair.after.gates.reset();
+  check(pair.compare(), 1, "worse", {"worse:  NEW failed before anything was compared\n"});
+}
+
+TEST_CASE(
+    "compare: a gate that is no longer checked is worse, unless it is a limit of a formula not asked for") {
+  Pair pair;
+  pair.after.gates->clear();
+  check(pair.compare(), 1, "worse",
+        {"worse:  gate candidates.fixed-tree.lse is no longer checked\n",
+         "worse:  gate recorded.rollout_logprobs.vs.oracle.max_abs < 1e-5 is no longer checked\n"});
+  pair.reset();
+  pair.after.gates->pop_back();
+  check(pair.compare(), 1, "worse",
+        {"worse:  gate recorded.rollout_logprobs.vs.oracle.max_abs < 1e-5 is no longer"});
+  pair.reset();
+  pair.before.gates->push_back({"candidates.megatron-unfused.lse", 1e-5, 1e-6, 0, true, "derived"});
+  check(pair.compare(), 0, "same",
+        {"candidates.megatron-unfused.lse: no longer there, was 1e-06 against 1e-05; NEW did not "
+         "ask for megatron-unfused"});
 }
 
 TEST_CASE("compare: gates that appear and vanish") {
   Pair pair;
   pair.after.gates->push_back({"new", 0, 1, 1, false, "option"});
   check(pair.compare(), 1, "worse",
-        {"gate new is new and fails", "new is new and fails: none -> 1.0 against 0.0"});
+        {"gate new is new and fails", "new is new and fails: none -> 1 against 0, 1 row not finite"});
   pair.after.gates->back().passed = true;
   check(pair.compare(), 0, "same", {"none flipped, of 3"});
   std::swap(pair.before, pair.after);
-  check(pair.compare(), 0, "same", {"new: no longer there, was 1.0"});
+  check(pair.compare(), 1, "worse",
+        {"new: no longer there, was 1 against 0", "gate new is no longer checked"});
 }
 
 TEST_CASE("compare: the first differing token is the smallest row, whatever the column") {

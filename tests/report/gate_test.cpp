@@ -110,6 +110,72 @@ TEST_CASE("gate: NaN fails every relation, infinity is larger than all numbers")
   CHECK(run_gate("candidates.fixed-tree.logp.mean < -1e300", report).passed);
 }
 
+TEST_CASE("gate: a recorded comparison with rows that are not finite passes no gate but on their number") {
+  AggregateReport report = samples::passed();
+  report.recorded->front().vs.front().second.drift.nonfinite = 3;
+  for (const char* path : {"recorded.rollout_logprobs.vs.oracle.max_abs", "recorded[0].vs.oracle.drift.rms",
+                           "recorded.0.vs.oracle.mismatch_count", "recorded.00.vs.oracle.worst.0.abs",
+                           "recorded[\"rollout_logprobs\"].vs.oracle.ulp_histogram.2"})
+    for (const char* relation : {" <= 1e9", " >= 0", " != 77"}) {
+      INFO(path << relation);
+      const GateReport gate = run_gate(std::string(path) + relation, report);
+      CHECK_FALSE(gate.passed);
+      CHECK(gate.rows_over == 3);
+      CHECK(std::isfinite(gate.value));
+    }
+  for (const char* text :
+       {"recorded.rollout_logprobs.vs.oracle.count == 3",
+        "recorded.rollout_logprobs.vs.oracle.nonfinite <= 3",
+        "recorded.rollout_logprobs.vs.oracle.drift.nonfinite == 3",
+        "recorded.rollout_logprobs.vs.fixed-tree.max_abs <= 1e-5",  // its own is 0
+        "recorded[1].vs.oracle.max_abs <= 1e-5", "candidates.fixed-tree.lse.max_abs <= 1e-5"}) {
+    INFO(text);
+    const GateReport gate = run_gate(text, report);
+    CHECK(gate.passed);
+    CHECK(gate.rows_over == 0);
+  }
+  CHECK_FALSE(run_gate("recorded.rollout_logprobs.vs.oracle.nonfinite == 0", report).passed);
+}
+
+TEST_CASE("gate: statistics of no row fail every gate, their count passes") {
+  AggregateReport report = samples::passed();
+  report.recorded->front().vs.front().second.drift = samples::no_rows();
+  CHECK_FALSE(run_gate("recorded.0.vs.oracle.max_abs <= 1", report).passed);
+  CHECK_FALSE(run_gate("recorded.0.vs.oracle.mean == 0", report).passed);
+  CHECK(run_gate("recorded.0.vs.oracle.count == 0", report).passed);
+  CHECK_FALSE(run_gate("recorded.0.vs.oracle.count >= 1", report).passed);
+}
+
+TEST_CASE("gate: an expression is told from a limit by what it is") {
+  const auto named = [](const std::string& name, const std::string& from) {
+    GateReport gate;
+    gate.name = name;
+    gate.from = from;
+    return gate;
+  };
+  CHECK(is_expression(named("candidates.fixed-tree.lse.max_abs <= 1e-5", "option")));
+  CHECK(is_expression(named("recorded[0].vs.oracle.max_abs<1", "option")));
+  CHECK_FALSE(is_expression(named("candidates.fixed-tree.lse", "option")));  // --atol
+  CHECK_FALSE(is_expression(named("candidates.fixed-tree.lse", "derived")));
+}
+
+TEST_CASE("gate: which recorded comparison an expression is about") {
+  const auto about = [](const std::string& text, std::size_t index, const std::string& name,
+                        const std::string& reference = "oracle") {
+    return is_about(parse_gate(text), index, name, reference);
+  };
+  CHECK(about("recorded.old_log_probs.vs.oracle.max_abs < 1", 1, "old_log_probs"));
+  CHECK_FALSE(about("recorded.old_log_probs.vs.oracle.max_abs < 1", 0, "log_probs"));
+  CHECK(about("recorded[0].vs.oracle.max_abs < 1", 0, "log_probs"));
+  CHECK(about("recorded.1.vs.oracle.max_abs < 1", 1, "old_log_probs"));
+  CHECK_FALSE(about("recorded[0].vs.oracle.max_abs < 1", 1, "old_log_probs"));
+  CHECK(about("recorded[\"a.b c\"].vs.oracle.max_abs < 1", 3, "a.b c"));
+  CHECK_FALSE(about("recorded.x.vs.fixed-tree.max_abs < 1", 0, "x"));
+  CHECK(about("recorded.x.vs.fixed-tree.max_abs < 1", 0, "x", "fixed-tree"));
+  CHECK_FALSE(about("candidates.x.vs.oracle.max_abs < 1", 0, "x"));
+  CHECK_FALSE(about("input.rows == 4", 0, "rows"));
+}
+
 TEST_CASE("gate: syntax errors name the place") {
   CHECK(says("", "at character 1 seen its end, wanted a key"));
   CHECK(says("a.b", "at character 4 seen its end, wanted a comparison"));

@@ -39,6 +39,14 @@ inline Drift worthless_drift() {
   return d;
 }
 
+/// As stats/drift.hpp gives it where no row could be compared.
+inline Drift no_rows(std::int64_t nonfinite = 0) {
+  Drift d;
+  d.nonfinite = nonfinite;
+  d.max_abs = d.mean_abs = d.mean = d.rms = d.p50 = d.p95 = d.p99 = d.p999 = d.max_rel = nan;
+  return d;
+}
+
 inline Token logp_token() { return {5, {0, 5}, 151, 1, -1.25f, -1.5f}; }
 inline Token lse_token() { return {5, {0, 5}, {}, {}, 12.5f, 12.5f}; }
 

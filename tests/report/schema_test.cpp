@@ -90,6 +90,9 @@ TEST_CASE("schemas: whole reports are valid") {
   CHECK(schema_errors("aggregate", to_json(samples::passed())) == "");
   CHECK(schema_errors("aggregate", to_json(samples::drifted())) == "");
   CHECK(schema_errors("aggregate", to_json(samples::nonfinite())) == "");
+  AggregateReport none = samples::nonfinite();
+  none.recorded->front().vs.front().second.drift = samples::no_rows(3);
+  CHECK(schema_errors("aggregate", to_json(none)) == "");
   CHECK(schema_errors("rank", to_json(samples::rank())) == "");
   CHECK(schema_errors("rank", to_json(samples::rank("drift", 1))) == "");
   CHECK(schema_errors("rank", to_json(samples::failed_rank())) == "");
@@ -149,6 +152,8 @@ TEST_CASE("schemas: an aggregate that breaks the contract is refused") {
         [](json& d) { d["candidates"][0]["drift"]["lse"]["ulp_histogram"]["x"] = 1; }},
        {"an empty histogram bin",
         [](json& d) { d["candidates"][0]["drift"]["lse"]["ulp_histogram"]["4"] = 0; }},
+       {"statistics of no row that are not NaN",
+        [](json& d) { d["candidates"][0]["drift"]["lse"]["count"] = 0; }},
        {"a variable outside the allow-list", [](json& d) { d["environment"]["variables"]["HOME"] = "/"; }},
        {"CP as a merge axis", [](json& d) { d["contract"]["reduction"]["cp_is_merge_axis"] = true; }},
        {"a gate from nowhere", [](json& d) { d["gates"][0]["from"] = "somebody"; }},

@@ -62,15 +62,24 @@ TEST_CASE("drift_of: values that are not finite are counted and left out") {
   CHECK(d.rms == 0.5);
 }
 
-TEST_CASE("drift_of: nothing compared gives zeros, not NaN") {
-  const std::vector<float> none;
-  const std::vector<std::uint8_t> use;
-  const Drift d = drift_of(none, none, use);
-  CHECK(d.count == 0);
-  CHECK(d.mean == 0);
-  CHECK(d.rms == 0);
-  CHECK(d.p999 == 0);
-  CHECK(d.ulp_histogram.empty());
+TEST_CASE("drift_of: nothing compared gives NaN for every double, so that it never looks like no drift") {
+  struct Column {
+    std::vector<float> candidate, reference;
+    std::vector<std::uint8_t> use;
+    std::int64_t nonfinite;
+  };
+  for (const Column& column :
+       {Column{{}, {}, {}, 0}, Column{{1}, {2}, {0}, 0}, Column{{nan32, 1}, {1, inf32}, {1, 1}, 2}}) {
+    const Drift d = drift_of(column.candidate, column.reference, column.use);
+    for (const double value : {d.max_abs, d.mean_abs, d.mean, d.rms, d.p50, d.p95, d.p99, d.p999, d.max_rel})
+      CHECK(std::isnan(value));
+    CHECK(d.count == 0);
+    CHECK(d.nonfinite == column.nonfinite);
+    CHECK(d.mismatch_count == 0);
+    CHECK(d.bit_mismatch_count == 0);
+    CHECK(d.max_ulp == 0);
+    CHECK(d.ulp_histogram.empty());
+  }
 }
 
 TEST_CASE("drift_of: a difference that fp32 would round is exact") {
@@ -123,6 +132,8 @@ TEST_CASE("nearest_ranks: ranks are whole values, rounded up") {
   CHECK(nearest_ranks(values, permille) == std::vector<double>{1, 500, 950, 990, 999, 1000});
   std::vector<double> one{4.0};
   CHECK(nearest_ranks(one, permille) == std::vector<double>(6, 4.0));
+  std::vector<double> none;
+  CHECK(std::isnan(nearest_ranks(none, std::vector<int>{500}).at(0)));
   std::vector<double> three{3, 1, 2};
   CHECK(nearest_ranks(three, std::vector<int>{333, 334, 666, 667}) == std::vector<double>{1, 2, 2, 3});
 }

@@ -78,13 +78,23 @@ void MpiControl::all_gather_status(const void* mine, void* all, std::int64_t byt
            bytes, "the end of a phase");
 }
 
-void MpiControl::last_barrier(double seconds) {
+std::int64_t MpiControl::last_barrier(double seconds, std::int64_t mine) {
   require(!world_.broken(), Fault::comm, "ranks have lost each other (an earlier agreement failed)");
+  std::memcpy(status_.outgoing.data(), &mine, sizeof mine);
+  std::byte* all = status_.incoming.data();
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (members_[i] == world_.rank())
+      std::memcpy(all + i * sizeof mine, &mine, sizeof mine);
+    else
+      world_.receive(status_, Traffic::status, members_[i], last_tag, all + i * sizeof mine, sizeof mine);
+  }
   for (const int peer : members_)
-    if (peer != world_.rank()) world_.receive(status_, Traffic::status, peer, last_tag, nullptr, 0);
-  for (const int peer : members_)
-    if (peer != world_.rank()) world_.send(status_, Traffic::status, peer, last_tag, nullptr, 0);
+    if (peer != world_.rank())
+      world_.send(status_, Traffic::status, peer, last_tag, status_.outgoing.data(), sizeof mine);
   world_.wait(status_, Traffic::status, seconds, "the end of the run");
+  std::vector<std::int64_t> values(members_.size());
+  std::memcpy(values.data(), all, values.size() * sizeof mine);
+  return *std::max_element(values.begin(), values.end());
 }
 
 std::vector<std::int64_t> MpiControl::gather_sizes(std::int64_t mine) {

@@ -28,8 +28,9 @@ class MpiControl final : public Control {
   void alarm(bool timed_out) noexcept override { world_.alarm(timed_out); }
   void all_gather_status(const void* mine, void* all, std::int64_t bytes) override;
 
-  /// Like all_gather_status of nothing, with its own deadline and a tag that no phase uses.
-  void last_barrier(double seconds);
+  /// Like all_gather_status, with its own deadline and a tag that no phase uses. Returns the largest of all
+  /// ranks' `mine`.
+  std::int64_t last_barrier(double seconds, std::int64_t mine);
 
  private:
   /// One round: everybody's `bytes` to everybody, to all + i * pitch.

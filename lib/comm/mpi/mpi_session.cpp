@@ -14,11 +14,13 @@
 #include "comm/mpi/mpi_control.hpp"
 #include "comm/mpi/mpi_world.hpp"
 #include "comm/mpi/orphan_guard.hpp"
+#include "comm/mpi/parting.hpp"
 
 namespace drift {
 namespace {
 
 constexpr double last_barrier_seconds = 10;  // everything has been agreed before: ranks arrive together
+constexpr std::int64_t finalize_milliseconds = 300;
 constexpr long abort_delay_nanoseconds = 500'000'000;
 
 int failing_code(int code) { return code >= 1 && code <= 255 ? code : static_cast<int>(Fault::internal); }
@@ -64,19 +66,24 @@ int MpiSession::rank() const { return state_->world.rank(); }
 int MpiSession::size() const { return state_->world.size(); }
 
 int MpiSession::leave(int code) {
+  outlive_the_launchers_signal();
   flush();
+  std::int64_t moment = 0;
   try {
-    state_->last.last_barrier(std::min(last_barrier_seconds, state_->world.timeout_seconds()));
+    const double seconds = std::min(last_barrier_seconds, state_->world.timeout_seconds());
+    moment = state_->last.last_barrier(seconds, wall_clock()) + finalize_milliseconds;
   } catch (const Error& error) {
     abort(code != 0 ? code : error.exit_code());
   }
-  if (!state_->world.healthy()) std::_Exit(failing_code(code));
+  if (!state_->world.healthy()) end_at(moment, failing_code(code));
   state_->world.free();
   mpi::check(MPI_Finalize());
+  if (code != 0) end_at(moment, failing_code(code));
   return code;
 }
 
 void MpiSession::abort(int code) {
+  outlive_the_launchers_signal();
   flush();
   if (rank() != 0) {
     const timespec delay{.tv_sec = 0, .tv_nsec = abort_delay_nanoseconds};
@@ -89,9 +96,9 @@ void MpiSession::abort(int code) {
 void MpiSession::poison() { state_->world.poison(); }
 
 bool MpiSession::launched() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
-    if (std::getenv(name)) return true;
-  return false;
+  const auto set = [](const char* name) { return std::getenv(name) != nullptr; };
+  return set("OMPI_COMM_WORLD_SIZE") || (set("PMIX_RANK") && set("PMIX_NAMESPACE")) ||
+         (set("PMI_RANK") && set("PMI_SIZE"));
 }
 
 std::string MpiSession::library_version() {

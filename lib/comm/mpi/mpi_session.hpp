@@ -3,12 +3,12 @@
 // The life of a process under mpirun, from MPI_Init to the exit status. No mpi.h here: cmd knows ranks, not
 // MPI.
 //
-// The way out is `leave`, with a code that all ranks have agreed on. It flushes the standard streams, then:
-//   clean     (nothing failed): a last barrier, MPI_Finalize, and the code is returned;
-//   poisoned  (a failure was agreed while data calls were pending): a last barrier, then std::_Exit(code),
-//   since
-//             MPI_Finalize would wait for messages that never come. Every rank has the same code: mpirun
-//             returns it;
+// The way out is `leave`, with a code that all ranks have agreed on. It flushes the standard streams, ignores
+// SIGTERM from there on, waits for all in a last barrier, then:
+//   clean     (nothing failed): MPI_Finalize; code 0 is returned, any other ends all ranks at one moment
+//             (parting.hpp);
+//   poisoned  (a failure was agreed while data calls were pending): the same without MPI_Finalize, which
+//             would wait for messages that never come;
 //   lost      (a peer is dead or stuck: the agreement or the barrier ran into its deadline): `abort(code)`.
 // The barrier is why no rank ends while rank 0 still writes: mpirun kills the others at the first status that
 // is not 0.
@@ -37,8 +37,8 @@ class MpiSession {
   int rank() const;
   int size() const;
 
-  /// The way out; see above. Collective where ranks still hear each other. `code`: 0 to 255, the same on
-  /// every rank.
+  /// The way out; see above: returns only 0. Collective where ranks still hear each other. `code`: 0 to 255,
+  /// the same on every rank.
   int leave(int code);
   /// Ends the whole job: for a rank that nobody answers. Ranks other than 0 wait half a second first, in
   /// which rank 0 writes its report. 0 and codes above 255, which mpirun would take for success, become
@@ -48,9 +48,11 @@ class MpiSession {
   /// std::_Exit.
   void poison();
 
-  /// Whether a launcher started this process: OMPI_COMM_WORLD_SIZE, PMIX_RANK or PMI_RANK is set.
+  /// Whether a launcher started this process: OMPI_COMM_WORLD_SIZE, PMIX_RANK with PMIX_NAMESPACE, or
+  /// PMI_RANK with PMI_SIZE is set.
   static bool launched();
-  /// "Open MPI v4.1.4": the library in use, which may be another than the one at configure time.
+  /// "Open MPI v4.1.4": the library in use, which may be another than the one at configure time. Needs no
+  /// session.
   static std::string library_version();
 
  private:

@@ -1,7 +1,9 @@
-#include "audit/text_grid.hpp"
+#include "base/text_grid.hpp"
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 
@@ -28,9 +30,19 @@ std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& ro
 }
 
 std::string short_number(double value) {
+  if (std::isnan(value)) return "nan";  // printf would show its sign
   std::array<char, 32> buffer{};
   const int length = std::snprintf(buffer.data(), buffer.size(), "%.3g", value);
   return std::string(buffer.data(), static_cast<std::size_t>(length));
+}
+
+std::string distinct_number(double value, double other) {
+  if (std::fabs(value) < 0x1p53 && value == std::floor(value))
+    return grouped(static_cast<std::int64_t>(value));
+  const std::string text = short_number(value);
+  if (text != short_number(other) || value == other || std::isnan(value)) return text;
+  std::array<char, 32> buffer{};
+  return std::string(buffer.data(), std::to_chars(buffer.begin(), buffer.end(), value).ptr);
 }
 
 std::string grouped(std::int64_t value) {
@@ -38,6 +50,10 @@ std::string grouped(std::int64_t value) {
   const std::size_t first = value < 0 ? 1 : 0;
   for (std::size_t i = digits.size(); i > first + 3; i -= 3) digits.insert(i - 3, ",");
   return digits;
+}
+
+std::string counted(std::int64_t count, const std::string& noun) {
+  return grouped(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 std::string byte_text(std::int64_t bytes) {
