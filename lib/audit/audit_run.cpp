@@ -36,7 +36,6 @@ void AuditRun::open_dump() {
   backend_name_ = choose_backend(typed_.backend, machinery_, world_);
   dump_.emplace(DumpFile::open(typed_.dump));
   case_.emplace(resolve(typed_, *dump_, backend_name_));
-  for (const std::string& gate : typed_.gate) parse_gate(gate);  // a typing error should not cost a run
 
   report_.case_values = case_values(case_->config);
   report_.case_sources = case_->sources;
