@@ -93,8 +93,6 @@ void MpiSession::abort(int code) {
   std::_Exit(failing_code(code));  // MPI_Abort does not promise to stay
 }
 
-void MpiSession::poison() { state_->world.poison(); }
-
 bool MpiSession::launched() {
   const auto set = [](const char* name) { return std::getenv(name) != nullptr; };
   return set("OMPI_COMM_WORLD_SIZE") || (set("PMIX_RANK") && set("PMIX_NAMESPACE")) ||

@@ -44,9 +44,6 @@ class MpiSession {
   /// which rank 0 writes its report. 0 and codes above 255, which mpirun would take for success, become
   /// Fault::internal's.
   [[noreturn]] void abort(int code);
-  /// MPI_Finalize shall not be called any more (a NCCL call hangs, a thread is lost): `leave` will use
-  /// std::_Exit.
-  void poison();
 
   /// Whether a launcher started this process: OMPI_COMM_WORLD_SIZE, PMIX_RANK with PMIX_NAMESPACE, or
   /// PMI_RANK with PMI_SIZE is set.

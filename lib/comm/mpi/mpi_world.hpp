@@ -67,7 +67,6 @@ class MpiWorld {
   bool broken() const { return broken_; }  ///< an agreement failed: no further one can succeed
   /// Whether MPI_Finalize may be called: nothing failed, nothing is in flight.
   bool healthy() const { return !alarmed_ && !broken_ && !poisoned_; }
-  void poison() { poisoned_ = true; }
   void free();  ///< the communicators; only while healthy
 
  private:
