@@ -15,6 +15,7 @@
 #include "kernels/pack_values.hpp"
 #include "kernels/row_census.hpp"
 #include "kernels/row_max.hpp"
+#include "kernels/row_moments.hpp"
 #include "kernels/row_sum_exp.hpp"
 #include "kernels/torch_log_softmax.hpp"
 #include "kernels/tree_sum.hpp"
@@ -136,6 +137,25 @@ void add_tree_sum(const cpu::InstructionSet& set, Dtype dtype, float temperature
       ->UseRealTime();
 }
 
+void add_row_moments(const cpu::InstructionSet& set, Dtype dtype, float temperature,
+                     const std::string& suffix) {
+  if (!set.runs_here()) return;
+  const std::string full =
+      "row_moments_" + std::string(set.name) + suffix + "/" + std::string(drift::name(dtype));
+  benchmark::RegisterBenchmark(full.c_str(),
+                               [=](benchmark::State& state) {
+                                 LogitsView logits = view(dtype);
+                                 logits.rule.temperature = temperature;
+                                 if (set.name == "scalar")
+                                   logits.rows = 8;  // calls the C library for every fma
+                                 std::vector<RowMoments> out(static_cast<std::size_t>(rows));
+                                 measure(state, logits,
+                                         [&](const LogitsView& all) { set.row_moments(all, out.data()); });
+                               })
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime();
+}
+
 std::vector<float>& floats() {
   static std::vector<float> out(static_cast<std::size_t>(rows));
   return out;
@@ -150,6 +170,8 @@ int main(int argc, char** argv) {
         [](const LogitsView& logits) { benchmark::DoNotOptimize(xor_all(stored(logits.rule.stored))); });
     for (const cpu::InstructionSet& set : cpu::instruction_sets()) add_tree_sum(set, dtype, 1.0f, "");
     add_tree_sum(cpu::best_instruction_set(), dtype, 0.7f, "_temperature");
+    for (const cpu::InstructionSet& set : cpu::instruction_sets()) add_row_moments(set, dtype, 1.0f, "");
+    add_row_moments(cpu::best_instruction_set(), dtype, 0.7f, "_temperature");
     add("row_max", dtype, [](const LogitsView& logits) { cpu::row_max(logits, floats().data()); });
     add("row_sum_exp", dtype, [](const LogitsView& logits) {
       static const std::vector<float> shift(static_cast<std::size_t>(rows), 20.0f);

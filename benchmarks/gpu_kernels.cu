@@ -115,12 +115,18 @@ class Bench {
     tree("tree_sum, T = 0.7", divided);
     divided.rule.order = TemperatureOrder::reciprocal;
     tree("tree_sum, T = 0.7 by reciprocal", divided);
+    divided.rule.order = TemperatureOrder::f32;
 
     time("row_max", bytes, [&] { gpu_.row_max(view, a_.as<float>()); });
     time("row_sum_exp", bytes, [&] { gpu_.row_sum_exp(view, a_.as<float>(), b_.as<float>()); });
     Buffer census = gpu_.allocate(rows_ * static_cast<std::int64_t>(sizeof(RowCensus)));
     time("row_census", bytes,
          [&] { gpu_.row_census(view, targets_.as<std::int64_t>(), census.as<RowCensus>()); });
+    {
+      Buffer moments = gpu_.allocate(rows_ * static_cast<std::int64_t>(sizeof(RowMoments)));
+      time("row_moments", bytes, [&] { gpu_.row_moments(view, moments.as<RowMoments>()); });
+      time("row_moments, T = 0.7", bytes, [&] { gpu_.row_moments(divided, moments.as<RowMoments>()); });
+    }
     {
       Buffer values = gpu_.allocate(rows_ * columns_ * 4);
       time("pack_values (and 4 bytes written)", bytes + rows_ * columns_ * 4,

@@ -65,7 +65,7 @@ if wanted memcheck; then
   step memcheck 300 compute-sanitizer --tool memcheck --error-exitcode 9 --report-api-errors no "$gpu_tests" '~[large]' 'cuda*'
 fi
 if wanted racecheck; then
-  for name in 'cuda row_max*' 'cuda row_sum_exp*' 'cuda torch_log_softmax: close*' 'cuda tree_sum: rows*'; do
+  for name in 'cuda row_max*' 'cuda row_sum_exp*' 'cuda row_moments: rows*' 'cuda torch_log_softmax: close*' 'cuda tree_sum: rows*'; do
     step "racecheck-$(tr -cd 'a-z_' <<<"${name#cuda }")" 200 \
       compute-sanitizer --tool racecheck --error-exitcode 9 "$gpu_tests" "$name"
   done

@@ -155,6 +155,11 @@ void CudaBackend::row_census(const LogitsView& logits, const std::int64_t* targe
   check(cudaGetLastError(), "starting row_census");
 }
 
+void CudaBackend::row_moments(const LogitsView& logits, RowMoments* out) {
+  cuda::row_moments(logits, out, stream());
+  check(cudaGetLastError(), "starting row_moments");
+}
+
 void CudaBackend::tree_sum(const LogitsView& logits, const TreePlan& plan, std::int64_t slots,
                            TreeValue* out) {
   HostTreeWork host = tree_work(logits, plan);

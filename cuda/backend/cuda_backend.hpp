@@ -46,6 +46,7 @@ class CudaBackend final : public Backend {
   void torch_log_softmax(const float* values, std::int64_t rows, std::int64_t vocab,
                          const std::int64_t* row_index, const std::int64_t* targets, RowResult out) override;
   void row_census(const LogitsView& logits, const std::int64_t* targets, RowCensus* out) override;
+  void row_moments(const LogitsView& logits, RowMoments* out) override;
   void tree_sum(const LogitsView& logits, const TreePlan& plan, std::int64_t slots, TreeValue* out) override;
   void tree_finish(const std::byte* blocks, const TreeMerge& merge, const std::int64_t* targets,
                    std::int64_t rows, RowResult out) override;

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kernels/row_census.hpp"
+#include "kernels/row_moments.hpp"
 #include "kernels/tree_plan.hpp"
 #include "kernels/tree_value.hpp"
 #include "kernels/views.hpp"
@@ -25,6 +26,7 @@ void torch_log_softmax(const float* values, std::int64_t rows, std::int64_t voca
                        const std::int64_t* row_index, const std::int64_t* targets, RowResult out,
                        cudaStream_t stream);
 void row_census(const LogitsView& logits, const std::int64_t* targets, RowCensus* out, cudaStream_t stream);
+void row_moments(const LogitsView& logits, RowMoments* out, cudaStream_t stream);
 
 /// A tile that is not 2048 real columns: a smaller node, or the last one before padding.
 struct EdgeTile {

@@ -9,6 +9,7 @@
 
 #include "backend/buffer.hpp"
 #include "kernels/row_census.hpp"
+#include "kernels/row_moments.hpp"
 #include "kernels/tree_sum.hpp"
 #include "kernels/views.hpp"
 
@@ -54,6 +55,7 @@ class Backend {
   virtual void torch_log_softmax(const float* values, std::int64_t rows, std::int64_t vocab,
                                  const std::int64_t* row_index, const std::int64_t* targets, RowResult out) = 0;
   virtual void row_census(const LogitsView& logits, const std::int64_t* targets, RowCensus* out) = 0;
+  virtual void row_moments(const LogitsView& logits, RowMoments* out) = 0;
   virtual void tree_sum(const LogitsView& logits, const TreePlan& plan, std::int64_t slots, TreeValue* out) = 0;
   virtual void tree_finish(const std::byte* blocks, const TreeMerge& merge, const std::int64_t* targets,
                            std::int64_t rows, RowResult out) = 0;

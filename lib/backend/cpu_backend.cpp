@@ -9,6 +9,7 @@
 #include "kernels/row_census.hpp"
 #include "kernels/row_log_prob.hpp"
 #include "kernels/row_max.hpp"
+#include "kernels/row_moments.hpp"
 #include "kernels/row_sum_exp.hpp"
 #include "kernels/row_target.hpp"
 #include "kernels/torch_log_softmax.hpp"
@@ -89,6 +90,7 @@ class CpuBackend final : public Backend {
   void row_census(const LogitsView& logits, const std::int64_t* targets, RowCensus* out) override {
     cpu::row_census(logits, targets, out);
   }
+  void row_moments(const LogitsView& logits, RowMoments* out) override { cpu::row_moments(logits, out); }
   void tree_sum(const LogitsView& logits, const TreePlan& plan, std::int64_t slots, TreeValue* out) override {
     cpu::tree_sum(logits, plan, slots, out);
   }

@@ -76,6 +76,10 @@ class FaultyBackend final : public Backend {
     before_("row_census");
     cpu_->row_census(logits, targets, out);
   }
+  void row_moments(const LogitsView& logits, RowMoments* out) override {
+    before_("row_moments");
+    cpu_->row_moments(logits, out);
+  }
   void tree_sum(const LogitsView& logits, const TreePlan& plan, std::int64_t slots, TreeValue* out) override {
     before_("tree_sum");
     cpu_->tree_sum(logits, plan, slots, out);

@@ -49,6 +49,7 @@ class HostBackend final : public Backend {
     none();
   }
   void row_census(const LogitsView&, const std::int64_t*, RowCensus*) override { none(); }
+  void row_moments(const LogitsView&, RowMoments*) override { none(); }
   void tree_sum(const LogitsView&, const TreePlan&, std::int64_t, TreeValue*) override { none(); }
   void tree_finish(const std::byte*, const TreeMerge&, const std::int64_t*, std::int64_t,
                    RowResult) override {

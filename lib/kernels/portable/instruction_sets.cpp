@@ -4,13 +4,15 @@
 
 #include "kernels/fused_kernels.hpp"
 #include "kernels/instruction_set.hpp"
+#include "kernels/row_moments_body.hpp"
 
 namespace drift::cpu {
 namespace {
 
 bool always() { return true; }
 
-constexpr std::array<InstructionSet, 1> sets{{{"native", always, tree_sum_body, exp_minus_body}}};
+constexpr std::array<InstructionSet, 1> sets{
+    {{"native", always, tree_sum_body, exp_minus_body, row_moments_body, exp_below_body}}};
 
 }  // namespace
 

@@ -17,9 +17,11 @@ bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_support
 bool always() { return true; }
 
 constexpr std::array<InstructionSet, 3> sets{{
-    {"avx512", has_avx512, x86::tree_sum_avx512, x86::exp_minus_avx512},
-    {"avx2", has_avx2, x86::tree_sum_avx2, x86::exp_minus_avx2},
-    {"scalar", always, x86::tree_sum_scalar, x86::exp_minus_scalar},
+    {"avx512", has_avx512, x86::tree_sum_avx512, x86::exp_minus_avx512, x86::row_moments_avx512,
+     x86::exp_below_avx512},
+    {"avx2", has_avx2, x86::tree_sum_avx2, x86::exp_minus_avx2, x86::row_moments_avx2, x86::exp_below_avx2},
+    {"scalar", always, x86::tree_sum_scalar, x86::exp_minus_scalar, x86::row_moments_scalar,
+     x86::exp_below_scalar},
 }};
 
 }  // namespace
