@@ -1,0 +1,120 @@
+// Keys and formulas of the mismatch metrics, in the notation of struct Mismatch. Where a number has an
+// origin, the formula is that of its code, not of its documentation.
+
+#include <array>
+
+#include "stats/mismatch.hpp"
+
+namespace drift {
+
+std::span<const Metric> mismatch_metrics() {
+  using M = Mismatch;
+  static constexpr auto all = std::to_array<Metric>({
+      {"tokens", "compared tokens", &M::tokens},
+      {"sequences", "sequences with a compared token", &M::sequences},
+      {"mismatch_count", "tokens with a != b", &M::mismatch_count},
+
+      {"d_mean", "mean(d)", &M::d_mean},
+      {"d_abs_mean", "mean(|d|) over tokens", &M::d_abs_mean},
+      {"d_abs_max", "max(|d|)", &M::d_abs_max},
+      {"d_abs_std", "standard deviation of |d|, n - 1", &M::d_abs_std},
+      {"d_abs_mean_of_sequence_means", "mean over s of mean[s](|d|)", &M::d_abs_mean_of_sequence_means},
+      {"d_abs_sum_of_sequence_means", "sum over s of mean[s](|d|)", &M::d_abs_sum_of_sequence_means},
+
+      {"k1", "mean(-d): estimates KL(rollout || train) from rollout samples; may be negative", &M::k1},
+      {"k1_reverse", "mean(d): k1 with train and rollout exchanged", &M::k1_reverse},
+      {"k2", "mean(d^2 / 2): the same in both directions", &M::k2},
+      {"k3", "mean(exp(d) - d - 1): KL(rollout || train); gen_kl_error of NeMo-RL", &M::k3},
+      {"k3_reverse", "mean(exp(-d) + d - 1): train and rollout exchanged; policy_kl_error of NeMo-RL",
+       &M::k3_reverse},
+      {"js_divergence",
+       "mean((exp(a-m) - (a-m) - 1) / 2 + (exp(b-m) - (b-m) - 1) / 2), m = log((exp(a) + exp(b)) / 2)",
+       &M::js_divergence},
+      {"k1_mean_of_sequence_means", "mean over s of mean[s](-d)", &M::k1_mean_of_sequence_means},
+      {"k1_sum_of_sequence_means", "sum over s of mean[s](-d)", &M::k1_sum_of_sequence_means},
+      {"k2_mean_of_sequence_means", "mean over s of mean[s](d^2 / 2)", &M::k2_mean_of_sequence_means},
+      {"k2_sum_of_sequence_means", "sum over s of mean[s](d^2 / 2)", &M::k2_sum_of_sequence_means},
+      {"k3_mean_of_sequence_means", "mean over s of mean[s](exp(d) - d - 1)", &M::k3_mean_of_sequence_means},
+      {"k3_sum_of_sequence_means", "sum over s of mean[s](exp(d) - d - 1)", &M::k3_sum_of_sequence_means},
+      {"k3_reverse_mean_of_sequence_means", "mean over s of mean[s](exp(-d) + d - 1)",
+       &M::k3_reverse_mean_of_sequence_means},
+      {"k3_reverse_sum_of_sequence_means", "sum over s of mean[s](exp(-d) + d - 1)",
+       &M::k3_reverse_sum_of_sequence_means},
+      {"js_mean_of_sequence_means", "mean over s of mean[s] of js_divergence's term",
+       &M::js_mean_of_sequence_means},
+      {"js_sum_of_sequence_means", "sum over s of mean[s] of js_divergence's term",
+       &M::js_sum_of_sequence_means},
+
+      {"train_log_ppl", "mean over s of -mean[s](a)", &M::train_log_ppl},
+      {"rollout_log_ppl", "mean over s of -mean[s](b)", &M::rollout_log_ppl},
+      {"train_ppl", "mean over s of exp(-mean[s](a))", &M::train_ppl},
+      {"rollout_ppl", "mean over s of exp(-mean[s](b))", &M::rollout_ppl},
+      {"train_ppl_all_tokens", "exp(-mean(a)) over all tokens", &M::train_ppl_all_tokens},
+      {"rollout_ppl_all_tokens", "exp(-mean(b)) over all tokens", &M::rollout_ppl_all_tokens},
+      {"log_ppl_diff", "mean over s of mean[s](-d)", &M::log_ppl_diff},
+      {"log_ppl_abs_diff", "mean over s of |mean[s](d)|", &M::log_ppl_abs_diff},
+      {"log_ppl_diff_max", "max over s of mean[s](-d)", &M::log_ppl_diff_max},
+      {"log_ppl_diff_min", "min over s of mean[s](-d)", &M::log_ppl_diff_min},
+      {"ppl_ratio", "mean over s of exp(mean[s](-d)), as verl's code has it", &M::ppl_ratio},
+      {"ppl_ratio_of_mean", "exp(log_ppl_diff), as verl's documentation has it", &M::ppl_ratio_of_mean},
+      {"chi2_token", "mean(exp(clamp(d, -20, 20))^2) - 1; may be negative", &M::chi2_token},
+      {"chi2_seq", "mean over s of exp(2 clamp(sum[s](d), -20, 20)) - 1; may be negative", &M::chi2_seq},
+
+      {"ratio_mean", "mean(r)", &M::ratio_mean},
+      {"ratio_min", "min(r)", &M::ratio_min},
+      {"ratio_max", "max(r)", &M::ratio_max},
+      {"ratio_std", "standard deviation of r, n", &M::ratio_std},
+      {"ratio_mean_of_sequence_means", "mean over s of mean[s](r)", &M::ratio_mean_of_sequence_means},
+      {"ratio_deviation", "mean(|r - 1|)", &M::ratio_deviation},
+      {"ratio_deviation_mean_of_sequence_means", "mean over s of mean[s](|r - 1|)",
+       &M::ratio_deviation_mean_of_sequence_means},
+      {"truncated_mean", "mean(w)", &M::truncated_mean},
+      {"truncated_std", "standard deviation of w, n", &M::truncated_std},
+      {"ess", "1 / mean((w / mean(w))^2): effective share of the tokens, in (0, 1]", &M::ess},
+      {"truncated_seq_mean", "mean over s of mean[s](w)", &M::truncated_seq_mean},
+      {"truncated_seq_std", "standard deviation over s of mean[s](w), n - 1", &M::truncated_seq_std},
+      {"truncated_seq_min", "min over s of mean[s](w)", &M::truncated_seq_min},
+      {"truncated_seq_max", "max over s of mean[s](w)", &M::truncated_seq_max},
+      {"truncated_seq_max_deviation", "max over s of |mean[s](w) - 1|", &M::truncated_seq_max_deviation},
+      {"seq_share_above_2", "share of s with mean[s](exp(clamp(d, -20, 20))) > 2", &M::seq_share_above_2},
+      {"seq_share_below_half", "share of s with mean[s](exp(clamp(d, -20, 20))) < 1/2",
+       &M::seq_share_below_half},
+
+      {"clip_share", "share of r outside [0.8, 1.2]: PPO's clip fraction of both sides", &M::clip_share},
+      {"clip_share_high", "share of r > 1.2", &M::clip_share_high},
+      {"clip_share_low", "share of r < 0.8", &M::clip_share_low},
+      {"share_above_2", "share of r > 2: truncated by C = 2", &M::share_above_2},
+      {"share_below_half", "share of r < 1/2", &M::share_below_half},
+      {"share_above_2_mean_of_sequence_means", "mean over s of the share of r > 2 in s",
+       &M::share_above_2_mean_of_sequence_means},
+      {"share_over_ln2", "share of |d| > log 2", &M::share_over_ln2},
+      {"band_0_999_1_002", "share of r in [0.999, 1.002]", &M::band_0_999_1_002},
+      {"band_1_percent", "share of r in [0.99, 1.01]", &M::band_1_percent},
+      {"band_5_percent", "share of r in [0.95, 1.05]", &M::band_5_percent},
+      {"band_10_percent", "share of r in [0.9, 1.1]", &M::band_10_percent},
+      {"seq_band_0_999_1_002", "share of s with exp(mean[s](d)) in [0.999, 1.002]", &M::seq_band_0_999_1_002},
+      {"seq_band_1_percent", "share of s with exp(mean[s](d)) in [0.99, 1.01]", &M::seq_band_1_percent},
+      {"seq_band_5_percent", "share of s with exp(mean[s](d)) in [0.95, 1.05]", &M::seq_band_5_percent},
+      {"seq_band_10_percent", "share of s with exp(mean[s](d)) in [0.9, 1.1]", &M::seq_band_10_percent},
+
+      {"token_mult_prob_error", "mean(exp(|d|))", &M::token_mult_prob_error},
+      {"seq_mult_prob_error_mean", "mean over s of mean[s](exp(|d|))", &M::seq_mult_prob_error_mean},
+      {"seq_mult_prob_error_min", "min over s of mean[s](exp(|d|))", &M::seq_mult_prob_error_min},
+      {"seq_mult_prob_error_max", "max over s of mean[s](exp(|d|))", &M::seq_mult_prob_error_max},
+      {"prob_diff_mean", "mean(|exp(a) - exp(b)|)", &M::prob_diff_mean},
+      {"prob_diff_max", "max(|exp(a) - exp(b)|)", &M::prob_diff_max},
+      {"prob_diff_std", "standard deviation of |exp(a) - exp(b)|, n - 1", &M::prob_diff_std},
+      {"prob_pearson", "correlation of exp(a) and exp(b); nan where one of them is constant or overflows",
+       &M::prob_pearson},
+      {"seq_log_ratio_mean", "mean over s of sum[s](d)", &M::seq_log_ratio_mean},
+      {"seq_log_ratio_min", "min over s of sum[s](d)", &M::seq_log_ratio_min},
+      {"seq_log_ratio_max", "max over s of sum[s](d)", &M::seq_log_ratio_max},
+      {"geometric_ratio_mean", "mean over s of exp(mean[s](d)): geometric importance ratio",
+       &M::geometric_ratio_mean},
+      {"geometric_ratio_min", "min over s of exp(mean[s](d))", &M::geometric_ratio_min},
+      {"geometric_ratio_max", "max over s of exp(mean[s](d))", &M::geometric_ratio_max},
+  });
+  return all;
+}
+
+}  // namespace drift
