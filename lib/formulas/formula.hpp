@@ -3,6 +3,7 @@
 // A candidate is a named formula: one file of this folder, made of kernels and collectives, without a backend in it.
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,8 @@ struct Reduction {
 struct FormulaRun {
   std::int64_t vocab = 0;  ///< V, columns in the LSE
   std::string_view backend;
+  ValueRule rule = {};                ///< dtypes, temperature and its order
+  bool has_row_temperatures = false;  ///< the dump gives each row a temperature: rule.temperature says nothing
 };
 
 /// One chunk of rows on one rank. Pointers are in the backend's memory.
@@ -65,11 +68,11 @@ struct Formula {
   std::string_view used_by;  ///< who computes log-probs this way
   Claims claims;
   Reduction reduction;
-  std::string (*refuses)(const FormulaRun&);     ///< "" or the reason why it cannot run this case
-  double (*lse_bound)(const BoundInput&);        ///< largest |lse - exact lse| of the same values, in nats
-  double (*logp_bound)(const BoundInput&);       ///< largest |logp - exact logp|
+  std::function<std::string(const FormulaRun&)> refuses;  ///< "" or the reason why it cannot run this case
+  std::function<double(const BoundInput&)> lse_bound;     ///< largest |lse - exact lse| of the same values, in nats
+  std::function<double(const BoundInput&)> logp_bound;    ///< largest |logp - exact logp|
   /// Fills `out` (backend memory, [rows] each): LSE of every row, log-prob of every row with a target.
-  void (*run)(const FormulaInput&, RowResult out);
+  std::function<void(const FormulaInput&, RowResult out)> run;
 };
 
 /// Every formula linked into the program, sorted by id.

@@ -21,7 +21,7 @@ target_compile_options(drift_oracle PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O3> $<$<C
 
 # Everything that knows no GPU, no MPI and no command line.
 file(GLOB core_files CONFIGURE_DEPENDS lib/base/*.cpp lib/topology/*.cpp lib/dump/*.cpp lib/kernels/*.cpp lib/backend/*.cpp
-     lib/comm/*.cpp lib/stats/*.cpp lib/report/*.cpp lib/audit/*.cpp lib/formulas/registry.cpp)
+     lib/comm/*.cpp lib/stats/*.cpp lib/report/*.cpp lib/explain/*.cpp lib/plugin/*.cpp lib/audit/*.cpp lib/formulas/registry.cpp)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   file(GLOB simd_files CONFIGURE_DEPENDS lib/kernels/x86/*.cpp)
 else()
@@ -35,7 +35,7 @@ list(APPEND core_files ${DRIFT_SCHEMAS_CPP})
 add_library(drift_core STATIC ${core_files})
 target_include_directories(drift_core PUBLIC lib)
 target_include_directories(drift_core SYSTEM PRIVATE ${XXHASH_INCLUDE_DIR})
-target_link_libraries(drift_core PUBLIC drift_oracle Threads::Threads PRIVATE drift_flags nlohmann_json::nlohmann_json)
+target_link_libraries(drift_core PUBLIC drift_oracle Threads::Threads ${CMAKE_DL_LIBS} PRIVATE drift_flags nlohmann_json::nlohmann_json)
 file(GLOB kernel_files CONFIGURE_DEPENDS lib/kernels/*.cpp lib/kernels/x86/*.cpp lib/kernels/portable/*.cpp)
 # -fno-trapping-math: loops with selects vectorise. It changes exception flags, which nobody reads, and no value.
 set_source_files_properties(${kernel_files} PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
