@@ -76,6 +76,7 @@ class Parser {
     app_.require_subcommand(1);
     app_.get_formatter()->column_width(34);
     add_run();
+    add_explain();
     add_plan();
     add_compare();
     add_inspect();
@@ -104,6 +105,7 @@ class Parser {
     const CLI::App* chosen = app_.get_subcommands().front();
     check_names(*chosen);
     if (chosen->get_name() == "run") check_options(run_.config);
+    if (chosen->get_name() == "explain") check_options(explain_.config);
     if (chosen->get_name() == "plan") check_options(plan_.config);
     return requests_.at(chosen->get_name())();
   }
@@ -120,6 +122,21 @@ class Parser {
         add("run", "audit a dump; under mpirun, one rank for each TP x CP position", [this] { return run_; });
     add_dump(*run, run_.config);
     add_run_options(*run, run_.config, [](const Option&) { return true; });
+  }
+
+  void add_explain() {
+    auto* explain = add("explain",
+                        "which named cause makes the drift of recorded log-probs vanish; under mpirun, ranks "
+                        "share the rows",
+                        [this] { return explain_; });
+    add_dump(*explain, explain_.config);
+    explain_.config.formula = {"all"};
+    add_run_options(*explain, explain_.config, [](const Option& option) {
+      return (option.group == "Topology" || option.group == "Candidate" || option.group == "Values" ||
+              option.group == "Names" || option.group == "Output" || option.name == "rows-per-chunk" ||
+              option.name == "certify") &&
+             option.name != "plugin" && option.name != "pair" && option.name != "dry-run";
+    });
   }
 
   void add_plan() {
@@ -257,6 +274,7 @@ class Parser {
 
   CLI::App app_;
   RunRequest run_;
+  ExplainRequest explain_;
   PlanRequest plan_;
   CompareRequest compare_;
   InspectRequest inspect_;

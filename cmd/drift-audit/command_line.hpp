@@ -15,6 +15,9 @@ namespace drift {
 struct RunRequest {
   Config config;
 };
+struct ExplainRequest {
+  Config config;
+};
 struct PlanRequest {
   Config config;  ///< without tp and cp
   PlanDegrees degrees;
@@ -39,8 +42,8 @@ struct TextRequest {
   std::string text;
 };
 
-using Request = std::variant<TextRequest, RunRequest, PlanRequest, CompareRequest, InspectRequest,
-                             GenerateCommand, FormulasRequest, SchemaRequest>;
+using Request = std::variant<TextRequest, RunRequest, ExplainRequest, PlanRequest, CompareRequest,
+                             InspectRequest, GenerateCommand, FormulasRequest, SchemaRequest>;
 
 /// `arguments` without the program's name. Throws Fault::usage saying which word is wrong and what is wanted.
 Request parse_command_line(const std::vector<std::string>& arguments);

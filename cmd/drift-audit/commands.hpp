@@ -9,6 +9,7 @@
 namespace drift {
 
 int run(const RunRequest& request, const Process& process, Console& console);
+int explain(const ExplainRequest& request, const Process& process, Console& console);
 int plan(const PlanRequest& request, const Process& process, const Console& console);
 int compare(const CompareRequest& request, const Console& console);
 int inspect(const InspectRequest& request, const Console& console);

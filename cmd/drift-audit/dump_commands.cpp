@@ -19,6 +19,11 @@ std::string source_of(const Case& run, const std::string& key) {
 
 std::vector<std::string> resolved_lines(const Case& run) {
   const Config& config = run.config;
+  if (!run.has_logits()) {
+    std::vector<std::string> pairs;
+    for (const Pair& pair : run.pairs) pairs.push_back("  pair: " + escaped(pair.name()));
+    return pairs;
+  }
   std::vector<std::string> out{
       "  temperature: " + to_text(config.temperature) + " (" + source_of(run, "temperature") + ")",
       "  real vocabulary: " + std::to_string(run.real_vocab) + " of " + std::to_string(run.padded_vocab) +

@@ -18,6 +18,7 @@ struct Dispatch {
     return 0;
   }
   int operator()(const RunRequest& request) const { return run(request, process, console); }
+  int operator()(const ExplainRequest& request) const { return explain(request, process, console); }
   int operator()(const PlanRequest& request) const { return plan(request, process, console); }
   int operator()(const CompareRequest& request) const { return compare(request, console); }
   int operator()(const InspectRequest& request) const { return inspect(request, console); }

@@ -1,6 +1,7 @@
-// `run`: a world of ranks or of one, the audit in it, and the way out.
+// `run` and `explain`: a world of ranks or of one, what is done in it, and the way out.
 
 #include "audit/audit.hpp"
+#include "audit/explain_run.hpp"
 #include "base/error.hpp"
 #include "comm/mpi/mpi_session.hpp"
 #include "comm/solo.hpp"
@@ -16,22 +17,34 @@ int dry_run(const Config& config, const Console& console) {
   return 0;
 }
 
+using Work = Outcome (*)(const Config&, Control&, const Machinery&);
+
+/// Without a topology the ranks of `explain` share the rows out.
+Config with_topology(Config config, Work work, std::int64_t world) {
+  if (work != explain_dump || config.typed.contains("tp") || config.typed.contains("cp") || world == 1)
+    return config;
+  config.cp = world;
+  config.typed.insert("cp");
+  return config;
+}
+
 /// A usage error leaves no report, so nobody else has said it.
-void explain(const Outcome& outcome, const Console& console) {
+void say_error(const Outcome& outcome, const Console& console) {
   if (outcome.error) console.error(outcome.error->message);
 }
 
-int run_alone(const Config& config, const Process& process, Console& console) {
+int work_alone(Work work, const Config& config, const Process& process, Console& console) {
   check_world(config, 1, process.launcher);
   const auto world = make_solo_control();
-  const Outcome outcome = audit(config, *world, make_machinery(config, process, console));
-  explain(outcome, console);
+  const Outcome outcome = work(config, *world, make_machinery(config, process, console));
+  say_error(outcome, console);
   console.flush_table();
   return outcome.exit_code;
 }
 
-int run_launched(const Config& config, const Process& process, Console& console) {
-  MpiSession session(nullptr, nullptr, config.collective_timeout);
+int work_launched(Work work, const Config& typed, const Process& process, Console& console) {
+  MpiSession session(nullptr, nullptr, typed.collective_timeout);
+  const Config config = with_topology(typed, work, session.size());
   console.set_speaks(session.rank() == 0);  // MPI knows better than a variable that may have been inherited
   try {
     check_world(config, session.size(), process.launcher);
@@ -42,21 +55,29 @@ int run_launched(const Config& config, const Process& process, Console& console)
   Outcome outcome;
   {
     const auto world = session.world();
-    outcome = audit(config, *world, make_machinery(config, process, console));
+    outcome = work(config, *world, make_machinery(config, process, console));
   }
-  explain(outcome, console);
+  say_error(outcome, console);
   console.flush_table();
   if (outcome.peers_lost) session.abort(outcome.exit_code);
   return session.leave(outcome.exit_code);
 }
 
+int work_in_world(Work work, const Config& config, const Process& process, Console& console) {
+  console.set_verbose(config.verbose);
+  return process.launched ? work_launched(work, config, process, console)
+                          : work_alone(work, config, process, console);
+}
+
 }  // namespace
 
 int run(const RunRequest& request, const Process& process, Console& console) {
-  console.set_verbose(request.config.verbose);
   if (request.config.dry_run) return dry_run(request.config, console);
-  return process.launched ? run_launched(request.config, process, console)
-                          : run_alone(request.config, process, console);
+  return work_in_world(audit, request.config, process, console);
+}
+
+int explain(const ExplainRequest& request, const Process& process, Console& console) {
+  return work_in_world(explain_dump, request.config, process, console);
 }
 
 }  // namespace drift

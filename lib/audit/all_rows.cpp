@@ -14,7 +14,8 @@ const float left_out = std::bit_cast<float>(0x7fc00000u);
 template <class T>
 void scatter(const std::vector<T>& values, const std::vector<Range>& rows, std::vector<T>& out) {
   require(static_cast<std::int64_t>(values.size()) == count(rows), Fault::comm,
-          "a rank sent results of " + std::to_string(values.size()) + " rows, wanted " + std::to_string(count(rows)));
+          "a rank sent results of " + std::to_string(values.size()) + " rows, wanted " +
+              std::to_string(count(rows)));
   auto from = values.begin();
   for (const Range& range : rows) {
     std::copy(from, from + range.size(), out.begin() + range.begin);
@@ -43,6 +44,7 @@ ParcelWriter pack(const Case& run, const CandidatePass& candidates, const Oracle
   if (run.input_is_rounded) put(parcel, *oracle.rounded);
   parcel.put(oracle.census);
   parcel.put(oracle.row_digests);
+  if (wants_spread(run)) parcel.put(oracle.spread);
   parcel.put_value(oracle.certificate);
   parcel.put_value(oracle.bytes_read + candidates.bytes_read);
   parcel.put(candidates.replicated);
@@ -55,6 +57,12 @@ ParcelWriter pack(const Case& run, const CandidatePass& candidates, const Oracle
 
 AllRows gather_rows(const Case& run, const Inputs& inputs, Control& world, const CandidatePass& candidates,
                     const OraclePass& oracle) {
+  if (!run.has_logits()) {
+    AllRows only_pairs;
+    only_pairs.logp_rows = inputs.active;
+    only_pairs.lse_rows.assign(inputs.active.size(), 1);
+    return only_pairs;
+  }
   const Grid grid = run.grid;
   const ParcelWriter mine = pack(run, candidates, oracle, grid.tp_rank(world.rank()));
   const auto parcels = world.gather(mine.bytes());
@@ -68,6 +76,7 @@ AllRows gather_rows(const Case& run, const Inputs& inputs, Control& world, const
   all.candidates.assign(run.formulas.size(), blank(rows));
   all.replicated.assign(run.formulas.size(), true);
   all.census.resize(size);
+  if (wants_spread(run)) all.spread.resize(size);
   std::vector<Digest> row_digests(size);
   for (int rank = 0; rank < grid.world(); ++rank) {
     ParcelReader parcel(parcels[static_cast<std::size_t>(rank)]);
@@ -77,6 +86,7 @@ AllRows gather_rows(const Case& run, const Inputs& inputs, Control& world, const
     if (run.input_is_rounded) take(parcel, whole_rows, all.rounded);
     scatter(parcel.take<RowCensus>(), whole_rows, all.census);
     scatter(parcel.take<Digest>(), whole_rows, row_digests);
+    if (wants_spread(run)) scatter(parcel.take<RowSpread>(), whole_rows, all.spread);
     const auto certificate = parcel.take_value<Certificate>();
     all.certificate.rows += certificate.rows;
     all.certificate.lse_worst = std::max(all.certificate.lse_worst, certificate.lse_worst);
@@ -101,6 +111,22 @@ AllRows gather_rows(const Case& run, const Inputs& inputs, Control& world, const
   return all;
 }
 
+std::vector<std::vector<float>> gather_columns(const Case& run, Control& world,
+                                               const std::vector<std::vector<float>>& columns) {
+  ParcelWriter mine;
+  if (run.grid.tp_rank(world.rank()) == 0)
+    for (const std::vector<float>& column : columns) mine.put(column);
+  const auto parcels = world.gather(mine.bytes());
+  if (world.rank() != 0) return {};
+  std::vector<std::vector<float>> out(columns.size(),
+                                      std::vector<float>(static_cast<std::size_t>(run.roles.rows), left_out));
+  for (int cp_rank = 0; cp_rank < run.grid.cp; ++cp_rank) {
+    ParcelReader parcel(parcels[static_cast<std::size_t>(run.grid.rank(0, cp_rank))]);
+    for (std::vector<float>& column : out) scatter(parcel.take<float>(), run.rows_of(cp_rank), column);
+  }
+  return out;
+}
+
 void clear_left_out(RowValues& values, const std::vector<std::uint8_t>& lse_rows,
                     const std::vector<std::uint8_t>& logp_rows) {
   for (std::size_t r = 0; r < values.lse.size(); ++r) {
@@ -109,7 +135,9 @@ void clear_left_out(RowValues& values, const std::vector<std::uint8_t>& lse_rows
   }
 }
 
-std::string digest_of_lse(const RowValues& values) { return hex(digest(std::as_bytes(std::span(values.lse)))); }
+std::string digest_of_lse(const RowValues& values) {
+  return hex(digest(std::as_bytes(std::span(values.lse))));
+}
 
 std::string digest_of_logp(const RowValues& values, const std::vector<std::uint8_t>& active) {
   std::vector<float> kept;

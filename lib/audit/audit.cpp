@@ -1,4 +1,5 @@
-// The story of a run, top to bottom. Each line of `tell` is a phase: all ranks end it together or fail together.
+// The story of a run, top to bottom. Each line of `tell` is a phase: all ranks end it together or fail
+// together. A dump without logits has a shorter one: what was recorded is compared with itself.
 
 #include "audit/audit.hpp"
 
@@ -19,8 +20,11 @@ void tell(AuditRun& run, Control& world) {
   phase("output", [&] { run.prepare_folder(); });
   phase("connect", [&] { run.connect_ranks(); });
   phase("load", [&] { run.load_inputs(); });
-  phase("candidates", [&] { run.compute_candidates(); });
-  phase("oracle", [&] { run.compute_oracle(); });
+  if (run.has_logits()) {
+    phase("kept sets", [&] { run.find_kept_sets(); });
+    phase("candidates", [&] { run.compute_candidates(); });
+    phase("oracle", [&] { run.compute_oracle(); });
+  }
   phase("gather", [&] { run.gather(); });
   phase("compare", [&] { run.compare(); });
   phase("report", [&] { run.write_reports(); });

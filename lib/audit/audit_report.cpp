@@ -1,4 +1,5 @@
-// The last phases of a run: the verdict to every rank, the reports to disk, and the report of a run that failed.
+// The last phases of a run: the verdict to every rank, the reports to disk, and the report of a run that
+// failed.
 
 #include <unistd.h>
 
@@ -75,7 +76,15 @@ RankReport AuditRun::rank_report() const {
   return out;
 }
 
-RunInfo AuditRun::run_info() const {
+std::vector<std::vector<std::byte>> AuditRun::gather_surroundings() {
+  ParcelWriter about;
+  about.put_text(machinery_.host);
+  about.put_value(static_cast<std::int64_t>(::getpid()));
+  about.put_text(backend_->device_uuid());
+  return world_.gather(about.bytes());
+}
+
+RunInfo AuditRun::run_info(const std::vector<std::vector<std::byte>>& surroundings) const {
   RunInfo out;
   out.started = started_;
   out.seconds = stopwatch_.laps();
@@ -86,34 +95,50 @@ RunInfo AuditRun::run_info() const {
   out.bytes_read = rows_.bytes_read;
   const double seconds = stopwatch_.seconds();
   out.gigabytes_per_second = seconds > 0 ? static_cast<double>(rows_.bytes_read) / seconds / 1e9 : 0;
+  for (const auto& bytes : surroundings) {
+    ParcelReader reader(bytes);
+    out.hosts.push_back(reader.take_text());
+    out.pids.push_back(reader.take_value<std::int64_t>());
+    out.device_uuids.push_back(reader.take_text());
+  }
   return out;
 }
 
 void AuditRun::write_token_columns() {
   std::vector<std::int32_t> owner;
-  for (const std::int64_t target : inputs_.targets) owner.push_back(target < 0 ? -1 : case_->bounds.owner(target));
-  TokenColumns columns{.active = inputs_.active, .target = inputs_.targets, .owner = owner, .values = {}};
+  std::vector<std::vector<float>> spread;
+  spread.reserve(3);  // the columns point into it
+  for (const std::int64_t target : inputs_.targets)
+    owner.push_back(target < 0 ? -1 : case_->bounds.owner(target));
+  TokenColumns columns;
+  columns.active = inputs_.active;
+  if (!inputs_.stored_targets.empty()) columns.target = inputs_.targets;
+  if (has_logits()) columns.owner = owner;
   const auto add = [&](const std::string& prefix, const RowValues& values) {
     columns.values.emplace_back(prefix + "_lse", values.lse);
     columns.values.emplace_back(prefix + "_logp", values.logp);
   };
-  add("oracle", rows_.oracle);
+  if (has_logits()) add("oracle", rows_.oracle);
   if (case_->input_is_rounded) add("oracle_rounded", rows_.rounded);
   for (std::size_t f = 0; f < rows_.candidates.size(); ++f)
     add(std::string(case_->formulas[f]->id), rows_.candidates[f]);
   for (std::size_t i = 0; i < inputs_.recorded.size(); ++i)
     columns.values.emplace_back(case_->roles.recorded[i].name, inputs_.recorded[i]);
+  if (case_->config.row_stats)
+    for (const auto& [name, value] : {std::pair("entropy", &RowSpread::entropy),
+                                      {"sum_p2", &RowSpread::sum_p2},
+                                      {"sigma", &RowSpread::sigma}}) {
+      std::vector<float>& column = spread.emplace_back();
+      for (const RowSpread& row : rows_.spread) column.push_back(static_cast<float>(row.*value));
+      columns.values.emplace_back(name, column);
+    }
   write_tokens(folder_->file("tokens.safetensors"), columns);
 }
 
 void AuditRun::write_reports() {
   const std::string mine = to_json(rank_report());
   const auto reports = world_.gather(std::as_bytes(std::span(mine)));
-  ParcelWriter about;
-  about.put_text(machinery_.host);
-  about.put_value(static_cast<std::int64_t>(::getpid()));
-  about.put_text(backend_->device_uuid());
-  const auto surroundings = world_.gather(about.bytes());
+  const auto surroundings = gather_surroundings();
   if (!is_first()) return;
 
   std::vector<RankEntry> entries;  // part of the report once all of them are on disk
@@ -131,18 +156,18 @@ void AuditRun::write_reports() {
   }
   write_token_columns();
 
-  RunInfo info = run_info();
-  for (const auto& bytes : surroundings) {
-    ParcelReader reader(bytes);
-    info.hosts.push_back(reader.take_text());
-    info.pids.push_back(reader.take_value<std::int64_t>());
-    info.device_uuids.push_back(reader.take_text());
-  }
-  folder_->write("run.json", to_json(info));
+  folder_->write("run.json", to_json(run_info(surroundings)));
   report_.ranks = std::move(entries);
-  folder_->write("aggregate.json", to_json(report_));
-  say(typed_.quiet ? std::vector<std::string>{verdict_line(report_, folder_->path())}
-                   : console_table(report_, folder_->path(), case_->warnings));
+  const Document whole = document();
+  folder_->write(whole.file, whole.text);
+  say(lines(folder_->path()));
+}
+
+AuditRun::Document AuditRun::document() const { return {"aggregate.json", to_json(report_)}; }
+
+std::vector<std::string> AuditRun::lines(const std::string& folder) const {
+  if (typed_.quiet) return {verdict_line(report_, folder)};
+  return console_table(report_, folder, case_ ? case_->warnings : std::vector<std::string>{}, typed_.strata);
 }
 
 void AuditRun::say(const std::vector<std::string>& lines) const {
@@ -157,13 +182,14 @@ void AuditRun::write_failure(const AgreedError& error) {
                               .rank = error.rank(),
                               .phase = error.phase(),
                               .message = error.what()};
-  // A typing error leaves no folder behind, an --out that was just refused is not tried again; everything else leaves its
-  // report where one can be written.
+  // A typing error leaves no folder behind, an --out that was just refused is not tried again; everything
+  // else leaves its report where one can be written.
   const bool refused = !folder_ && error.phase() == "output" && error.fault() == Fault::io;
   if (!refused && (error.fault() != Fault::usage || folder_)) {
     try {
       if (!folder_) folder_.emplace(ReportFolder::prepare(typed_.out, typed_.force, report_.case_id));
-      folder_->write("aggregate.json", to_json(report_));
+      const Document whole = document();
+      folder_->write(whole.file, whole.text);
     } catch (const Error& unwritable) {
       machinery_.warn(std::string("the failed run's report could not be written: ") + unwritable.what());
       folder_.reset();
@@ -171,9 +197,7 @@ void AuditRun::write_failure(const AgreedError& error) {
   }
   const std::string path = folder_ ? folder_->path() : "";
   if (error.fault() == Fault::usage && !folder_) return;  // the command line's own message says it all
-  const std::vector<std::string> warnings = case_ ? case_->warnings : std::vector<std::string>{};
-  say(typed_.quiet ? std::vector<std::string>{verdict_line(report_, path)}
-                   : console_table(report_, path, warnings));
+  say(lines(path));
 }
 
 Outcome AuditRun::fail(const AgreedError& error) noexcept {

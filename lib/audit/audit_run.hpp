@@ -19,36 +19,54 @@ namespace drift {
 
 class AuditRun {
  public:
-  AuditRun(const Config& config, Control& world, const Machinery& machinery);
+  /// `command`: of the program, as the reproduce line has it.
+  AuditRun(const Config& config, Control& world, const Machinery& machinery,
+           const std::string& command = "run");
+  virtual ~AuditRun() = default;
 
   void open_dump();           ///< header, roles, options against metadata: the case
   void take_device();         ///< CPU or GPU, by a decision of all ranks
   void compare_contract();    ///< the same dump, build and options everywhere
   void prepare_folder();      ///< rank 0: --out can be written
   void connect_ranks();       ///< TP groups and their transport
-  void load_inputs();         ///< targets, mask, recorded values
+  void load_inputs();         ///< targets, mask, recorded values; whether they are about the same tokens
+  void find_kept_sets();      ///< top-k, top-p, min-p, or the dump's own: what the LSE runs over
   void compute_candidates();  ///< every formula over this rank's shard
   void compute_oracle();      ///< whole rows, referee, census
   void gather();              ///< everything to rank 0
   void compare();             ///< statistics, gates, verdict; every rank learns the verdict
   void write_reports();       ///< rank reports, tokens, run, aggregate
 
+  bool has_logits() const { return case_->has_logits(); }
   void lap(const char* phase) { stopwatch_.lap(phase); }
   Outcome outcome() const;
   /// After an error that all ranks agreed on (or that cut this one off): the report that says so.
   Outcome fail(const AgreedError& error) noexcept;
 
- private:
+ protected:
+  /// The report that tells everything, whether the run got to its end or not.
+  struct Document {
+    std::string file, text;
+  };
+  virtual Document document() const;
+  /// What rank 0 prints.
+  virtual std::vector<std::string> lines(const std::string& folder) const;
+
   bool is_first() const { return world_.rank() == 0; }
   Progress progress_of(const char* what);
+  void say(const std::vector<std::string>& lines) const;
+  RunInfo run_info(const std::vector<std::vector<std::byte>>& surroundings) const;
+  std::vector<std::vector<std::byte>> gather_surroundings();
+
+ private:
   void reach_verdict();
+  bool compared_users() const;
   void share_verdict();
   RankReport rank_report() const;
-  RunInfo run_info() const;
   void write_token_columns();
   void write_failure(const AgreedError& error);
-  void say(const std::vector<std::string>& lines) const;
 
+ protected:
   const Config& typed_;
   Control& world_;
   const Machinery& machinery_;
@@ -65,6 +83,7 @@ class AuditRun {
   std::optional<Axes> axes_;
   std::unique_ptr<Collective> collective_;
   Inputs inputs_;
+  KeptRows kept_;
   CandidatePass candidates_;
   OraclePass oracle_;
   AllRows rows_;

@@ -8,19 +8,18 @@
 
 namespace drift {
 
-std::vector<std::int64_t> row_numbers(const std::vector<Range>& rows) {
-  std::vector<std::int64_t> out;
-  for (const Range& range : rows)
-    for (std::int64_t r = range.begin; r < range.end; ++r) out.push_back(r);
-  return out;
-}
-
-CandidatePass run_candidates(const Case& run, const DumpFile& dump, const Inputs& inputs, int cp_rank, Backend& on,
-                             Collective& tp, const Progress& progress) {
+CandidatePass run_candidates(const Case& run, const DumpFile& dump, const Inputs& inputs,
+                             const KeptRows& kept, int cp_rank, Backend& on, Collective& tp,
+                             const Progress& progress) {
   const std::vector<Range> rows = run.rows_of(cp_rank);
   const std::int64_t total = count(rows);
   const Range columns = run.bounds.columns(tp.rank());
-  ChunkFeed feed(dump, run.roles, on, {.rows = rows, .columns = columns, .rows_per_chunk = run.rows_per_chunk});
+  ChunkFeed feed(dump, run.roles, on,
+                 {.rows = rows,
+                  .columns = columns,
+                  .rows_per_chunk = run.rows_per_chunk,
+                  .temperature = inputs.temperature,
+                  .kept = &kept});
 
   const std::int64_t most = std::max<std::int64_t>(1, std::min(run.rows_per_chunk, total));
   Buffer targets = on.allocate(most * 8), row_index = on.allocate(most * 8);
@@ -41,7 +40,7 @@ CandidatePass run_candidates(const Case& run, const DumpFile& dump, const Inputs
                                         .pitch = chunk->pitch,
                                         .columns = columns,
                                         .vocab = run.vocab,
-                                        .rule = run.candidate},
+                                        .rule = rule_of_row(inputs, run.candidate, numbers.front())},
                              .bounds = run.bounds,
                              .targets = targets.as<std::int64_t>(),
                              .row_index = row_index.as<std::int64_t>(),
@@ -66,7 +65,8 @@ void check_replicas(CandidatePass& pass, Control& tp) {
     const Digest mine = bits.finish();
     std::vector<Digest> all(static_cast<std::size_t>(tp.size()));
     tp.all_gather(mine.data(), all.data(), sizeof mine);
-    pass.replicated.push_back(std::all_of(all.begin(), all.end(), [&](const Digest& other) { return other == mine; }));
+    pass.replicated.push_back(
+        std::all_of(all.begin(), all.end(), [&](const Digest& other) { return other == mine; }));
   }
 }
 

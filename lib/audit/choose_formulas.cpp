@@ -6,6 +6,8 @@
 #include "audit/claims.hpp"
 #include "audit/resolve_parts.hpp"
 #include "base/error.hpp"
+#include "base/printable.hpp"
+#include "plugin/plugin.hpp"
 
 namespace drift {
 namespace {
@@ -29,7 +31,10 @@ std::string objection(const Formula& formula, const Case& run, const std::string
     if (!holds(formula.claims, claim))
       return "does not claim '" + claim + "', which --require asks for (it claims " +
              joined(names_of(formula.claims)) + ")";
-  return formula.refuses({.vocab = run.vocab, .backend = backend});
+  return formula.refuses({.vocab = run.vocab,
+                          .backend = backend,
+                          .rule = run.candidate,
+                          .has_row_temperatures = run.roles.temperature.has_value()});
 }
 
 }  // namespace
@@ -51,7 +56,27 @@ VocabBounds checked_bounds(const std::vector<std::int64_t>& typed, int tp, std::
   return {typed};
 }
 
-void choose_formulas(Case& out, const std::string& backend) {
+namespace {
+
+/// Kernels of the user's stand after the built-in formulas, under the names they give themselves.
+void add_plugins(Case& out, const std::string& backend) {
+  for (const std::string& path : out.config.plugin) {
+    const std::shared_ptr<const Formula> plugin = load_plugin(path);
+    const bool is_taken = std::any_of(out.formulas.begin(), out.formulas.end(),
+                                      [&](const Formula* formula) { return formula->id == plugin->id; });
+    require(!is_taken, Fault::usage,
+            "--plugin " + escaped(path) + " calls itself " + std::string(plugin->id) +
+                ", as another candidate of this run");
+    const std::string reason = objection(*plugin, out, backend);
+    require(reason.empty(), Fault::usage,
+            "plug-in " + std::string(plugin->id) + " (" + escaped(path) +
+                ") cannot be part of this run: " + reason);
+    out.plugins.push_back(plugin);
+    out.formulas.push_back(plugin.get());
+  }
+}
+
+void choose_built_in_formulas(Case& out, const std::string& backend) {
   for (const std::string& claim : out.config.require)
     require(std::find(claim_names.begin(), claim_names.end(), claim) != claim_names.end(), Fault::usage,
             "--require knows no claim '" + claim + "'; wanted any of " + joined(claim_names));
@@ -81,6 +106,13 @@ void choose_formulas(Case& out, const std::string& backend) {
     require(reason.empty(), Fault::usage, "formula " + id + " cannot be part of this run: " + reason);
     out.formulas.push_back(formula);
   }
+}
+
+}  // namespace
+
+void choose_formulas(Case& out, const std::string& backend) {
+  choose_built_in_formulas(out, backend);
+  add_plugins(out, backend);
 }
 
 }  // namespace drift

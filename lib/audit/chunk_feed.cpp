@@ -5,8 +5,8 @@
 namespace drift {
 namespace {
 
-// Long rows start at multiples of 256 bytes, so that GPU kernels can load 16 bytes at a time whatever the vocabulary is.
-// Short rows stay packed: a whole chunk of them is then one read.
+// Long rows start at multiples of 256 bytes, so that GPU kernels can load 16 bytes at a time whatever the
+// vocabulary is. Short rows stay packed: a whole chunk of them is then one read.
 std::int64_t pitch_for(std::int64_t columns, std::int64_t element_bytes) {
   const std::int64_t row_bytes = columns * element_bytes;
   return row_bytes < 4096 ? columns : (row_bytes + 255) / 256 * 256 / element_bytes;
@@ -16,7 +16,8 @@ std::int64_t pitch_for(std::int64_t columns, std::int64_t element_bytes) {
 
 ChunkFeed::ChunkFeed(const DumpFile& dump, const Roles& roles, Backend& on, Request request)
     : dump_(dump), roles_(roles), on_(on), request_(std::move(request)) {
-  total_ = count(request_.rows);
+  numbers_ = row_numbers(request_.rows);
+  total_ = static_cast<std::int64_t>(numbers_.size());
   const std::int64_t element = bytes(roles_.logits.dtype);
   pitch_ = pitch_for(request_.columns.size(), element);
   request_.rows_per_chunk = std::max<std::int64_t>(1, std::min(request_.rows_per_chunk, total_));
@@ -61,13 +62,14 @@ std::optional<ChunkFeed::Chunk> ChunkFeed::next() {
 void ChunkFeed::read_all() {
   try {
     int at = 0;
-    for (std::int64_t begin = 0; begin < total_; begin += request_.rows_per_chunk, at ^= 1) {
+    for (std::int64_t begin = 0, end = 0; begin < total_; begin = end, at ^= 1) {
+      end = end_of_chunk(begin);
       {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return !slots_[at].full || stop_; });
         if (stop_) return;
       }
-      fill(slots_[at], {begin, std::min(begin + request_.rows_per_chunk, total_)});
+      fill(slots_[at], {begin, end});
       {
         const std::lock_guard lock(mutex_);
         slots_[at].full = true;
@@ -82,6 +84,17 @@ void ChunkFeed::read_all() {
     ended_ = true;
   }
   changed_.notify_all();
+}
+
+std::int64_t ChunkFeed::end_of_chunk(std::int64_t begin) const {
+  const std::int64_t most = std::min(begin + request_.rows_per_chunk, total_);
+  if (request_.temperature.empty()) return most;
+  const auto temperature = [&](std::int64_t position) {
+    return request_.temperature[static_cast<std::size_t>(numbers_[static_cast<std::size_t>(position)])];
+  };
+  std::int64_t end = begin + 1;
+  while (end < most && temperature(end) == temperature(begin)) ++end;
+  return end;
 }
 
 void ChunkFeed::fill(Slot& slot, Range positions) {
@@ -100,6 +113,11 @@ void ChunkFeed::fill(Slot& slot, Range positions) {
       (*request_.row_digests)[static_cast<std::size_t>(positions.begin + r)] =
           digest(std::span<const std::byte>(slot.host.data() + r * pitch_ * element,
                                             static_cast<std::size_t>(request_.columns.size() * element)));
+  if (request_.kept)
+    for (std::int64_t r = 0; r < positions.size(); ++r)
+      request_.kept->apply(numbers_[static_cast<std::size_t>(positions.begin + r)], request_.columns.begin,
+                           {slot.host.data() + r * pitch_ * element,
+                            static_cast<std::size_t>(request_.columns.size() * element)});
   slot.chunk.host = slot.host.data();
   slot.chunk.logits = on_.make_resident(slot.host, chunk_bytes, slot.device);
 }

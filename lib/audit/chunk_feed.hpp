@@ -1,7 +1,7 @@
 #pragma once
 
-// Logits from file to a backend's memory in bounded chunks: one thread reads and copies the next chunk while the caller
-// computes on this one. Memory: two chunks in host memory, two in the backend's.
+// Logits from file to a backend's memory in bounded chunks: one thread reads and copies the next chunk while
+// the caller computes on this one. Memory: two chunks in host memory, two in the backend's.
 
 #include <atomic>
 #include <condition_variable>
@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "audit/kept_rows.hpp"
 #include "backend/backend.hpp"
 #include "base/digest.hpp"
 #include "base/range.hpp"
@@ -22,12 +23,12 @@ namespace drift {
 class ChunkFeed {
  public:
   struct Chunk {
-    std::int64_t first = 0;      ///< position of its first row among all rows of the feed
-    std::vector<Range> rows;     ///< row numbers in the dump
-    std::int64_t count = 0;      ///< rows in it
+    std::int64_t first = 0;             ///< position of its first row among all rows of the feed
+    std::vector<Range> rows;            ///< row numbers in the dump
+    std::int64_t count = 0;             ///< rows in it
     const std::byte* logits = nullptr;  ///< in the backend's memory
     const std::byte* host = nullptr;    ///< the same bytes in host memory
-    std::int64_t pitch = 0;      ///< elements from one row to the next
+    std::int64_t pitch = 0;             ///< elements from one row to the next
   };
 
   struct Request {
@@ -35,6 +36,9 @@ class ChunkFeed {
     Range columns;            ///< of the padded vocabulary
     std::int64_t rows_per_chunk = 1;
     std::vector<Digest>* row_digests = nullptr;  ///< if set: one digest a row of the feed, of the bytes read
+    std::span<const float> temperature =
+        {};                          ///< if set: one a dump row; a chunk holds rows of one temperature only
+    const KeptRows* kept = nullptr;  ///< if set: what rows do not keep becomes -inf on the way
   };
 
   ChunkFeed(const DumpFile& dump, const Roles& roles, Backend& on, Request request);
@@ -55,12 +59,14 @@ class ChunkFeed {
   };
 
   void read_all();
+  std::int64_t end_of_chunk(std::int64_t begin) const;
   void fill(Slot& slot, Range positions);
 
   const DumpFile& dump_;
   const Roles& roles_;
   Backend& on_;
   Request request_;
+  std::vector<std::int64_t> numbers_;  ///< of the feed's rows in the dump
   std::int64_t total_ = 0, pitch_ = 0;
   Slot slots_[2];
   int next_slot_ = 0;

@@ -20,14 +20,30 @@ std::vector<const GateReport*> expressions(const AggregateReport& report) {
   return out;
 }
 
-Gated gated(const AggregateReport& report, std::size_t index, const std::string& reference) {
+namespace {
+
+template <class IsAbout>
+Gated gated_where(const AggregateReport& report, IsAbout is_about_it) {
   Gated out = Gated::no;
   for (const GateReport* gate : expressions(report)) {
-    if (!is_about(parse_gate(gate->name), index, (*report.recorded)[index].name, reference)) continue;
+    if (!is_about_it(parse_gate(gate->name))) continue;
     if (!gate->passed) return Gated::failed;
     out = Gated::passed;
   }
   return out;
+}
+
+}  // namespace
+
+Gated gated(const AggregateReport& report, std::size_t index, const std::string& reference) {
+  return gated_where(report, [&](const Gate& gate) {
+    return is_about(gate, index, (*report.recorded)[index].name, reference);
+  });
+}
+
+Gated gated_pair(const AggregateReport& report, std::size_t index) {
+  return gated_where(
+      report, [&](const Gate& gate) { return is_about_pair(gate, index, (*report.pairs)[index].name); });
 }
 
 }  // namespace drift

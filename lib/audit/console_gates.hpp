@@ -22,5 +22,7 @@ enum class Gated { no, passed, failed };
 
 /// What the --gate expressions say of one comparison of the `index`-th recorded tensor.
 Gated gated(const AggregateReport& report, std::size_t index, const std::string& reference);
+/// The same of the `index`-th pair.
+Gated gated_pair(const AggregateReport& report, std::size_t index);
 
 }  // namespace drift

@@ -53,19 +53,42 @@ std::string line(const std::string& word, const std::string& text) {
 void input_lines(const AggregateReport& report, std::vector<std::string>& out) {
   if (!report.input) return;
   const InputReport& input = *report.input;
-  out.push_back(line("logits", quoted(input.logits.name) + " " + shape_of(input.logits) + ", vocabulary " +
-                                   grouped(input.real_vocab) + source_of(report, "real_vocab") + " of " +
-                                   grouped(input.padded_vocab) + " columns, padding " +
-                                   value_of(report, "padding")));
+  if (input.logits)
+    out.push_back(line("logits", quoted(input.logits->name) + " " + shape_of(*input.logits) +
+                                     ", vocabulary " + grouped(input.real_vocab) +
+                                     source_of(report, "real_vocab") + " of " + grouped(input.padded_vocab) +
+                                     " columns, padding " + value_of(report, "padding")));
+  else
+    out.push_back(line("logits", "none: recorded tensors are compared with each other, there is no oracle"));
   std::string rows = grouped(input.rows) + ", " + grouped(input.active_rows) + " active (" +
-                     (input.mask ? "mask " + quoted(input.mask->name)
-                                 : "targets other than " + value_of(report, "ignore_index")) +
-                     "), targets " + quoted(input.targets.name);
+                     (input.mask      ? "mask " + quoted(input.mask->name)
+                      : input.targets ? "targets other than " + value_of(report, "ignore_index")
+                                      : "no mask") +
+                     ")" + (input.targets ? ", targets " + quoted(input.targets->name) : "");
   if (input.masked_values > 0) rows += ", " + grouped(input.masked_values) + " finite values count as -inf";
   if (input.rounded_values > 0) rows += ", " + grouped(input.rounded_values) + " F64 values rounded to fp32";
   if (input.nonfinite_inactive > 0)
     rows += ", " + grouped(input.nonfinite_inactive) + " inactive rows not finite";
   out.push_back(line("rows", rows));
+  if (!input.kept) return;
+  std::string kept = input.kept->from + ": log-probs over " + grouped(input.kept->fewest) + " to " +
+                     grouped(input.kept->most) + " kept columns a row";
+  if (input.kept->boundary_rows > 0)
+    kept +=
+        "; in " + counted(input.kept->boundary_rows, "row") + " fp32 rounding could move the top-p boundary";
+  out.push_back(line("kept set", kept));
+}
+
+void temperature_line(const AggregateReport& report, std::vector<std::string>& out) {
+  if (report.input && !report.input->logits) return;
+  std::string text =
+      report.input && report.input->temperature
+          ? quoted(report.input->temperature->name) + " " + shape_of(*report.input->temperature)
+          : value_of(report, "temperature") + source_of(report, "temperature");
+  text += ", candidates divide " + value_of(report, "temperature_order");
+  if (const std::string dtype = value_of(report, "candidate_dtype"); dtype != "stored")
+    text += ", logits rounded to " + dtype + " first";
+  out.push_back(line("temperature", text));
 }
 
 void machine_lines(const AggregateReport& report, std::vector<std::string>& out) {
@@ -110,11 +133,7 @@ std::vector<std::string> console_header(const AggregateReport& report) {
   if (version != versions.end()) out.back().append(" ").append(version->second);
   out.push_back(line("dump", value_of(report, "dump")));
   input_lines(report, out);
-  std::string temperature = value_of(report, "temperature") + source_of(report, "temperature") +
-                            ", candidates divide " + value_of(report, "temperature_order");
-  if (const std::string dtype = value_of(report, "candidate_dtype"); dtype != "stored")
-    temperature += ", logits rounded to " + dtype + " first";
-  out.push_back(line("temperature", temperature));
+  temperature_line(report, out);
   machine_lines(report, out);
   if (!report.environment.differing_ranks.empty()) {
     std::string ranks = report.environment.differing_ranks.size() == 1 ? "rank" : "ranks";

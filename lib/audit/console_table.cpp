@@ -2,6 +2,7 @@
 
 #include "audit/console_gates.hpp"
 #include "audit/console_header.hpp"
+#include "audit/console_pairs.hpp"
 #include "base/printable.hpp"
 #include "base/text_grid.hpp"
 
@@ -46,7 +47,17 @@ Row recorded_row(const AggregateReport& report, std::size_t index, const std::st
   const Gated gate = gated(report, index, reference);
   std::string verdict = gate == Gated::no ? "not gated" : gate == Gated::passed ? "pass" : "DRIFT";
   if (drift.count == 0) verdict = "no rows, " + verdict;
-  return numbers((*report.recorded)[index].name + " vs " + reference, "logp", drift, "", verdict);
+  const RecordedReport& recorded = (*report.recorded)[index];
+  return numbers(recorded.name + " vs " + reference, recorded.kind, drift, "", verdict);
+}
+
+Row pair_row(const AggregateReport& report, std::size_t index) {
+  const PairReport& pair = (*report.pairs)[index];
+  const Gated gate = gated_pair(report, index);
+  std::string verdict = gate == Gated::no ? "not gated" : gate == Gated::passed ? "pass" : "DRIFT";
+  if (pair.compared.drift.count == 0) verdict = "no rows, " + verdict;
+  if (pair.permuted) verdict += ", PERMUTED: the same values in another order";
+  return numbers(pair.a + " vs " + pair.b, pair.kind, pair.compared.drift, "", verdict);
 }
 
 std::vector<std::string> number_lines(const AggregateReport& report) {
@@ -64,6 +75,8 @@ std::vector<std::string> number_lines(const AggregateReport& report) {
     for (std::size_t i = 0; i < report.recorded->size(); ++i)
       for (const auto& [reference, compared] : (*report.recorded)[i].vs)
         rows.push_back(recorded_row(report, i, reference, compared.drift));
+  if (report.pairs)
+    for (std::size_t i = 0; i < report.pairs->size(); ++i) rows.push_back(pair_row(report, i));
   return rows.size() > 1 ? aligned(rows, 2) : std::vector<std::string>{};
 }
 
@@ -119,6 +132,12 @@ std::vector<std::string> all_worst_lines(const AggregateReport& report) {
         if (reference == "oracle" || gated(report, i, reference) == Gated::failed)
           append(
               worst_lines((*report.recorded)[i].name + " vs " + reference, compared, "recorded", reference));
+  if (report.pairs)
+    for (std::size_t i = 0; i < report.pairs->size(); ++i) {
+      const PairReport& pair = (*report.pairs)[i];
+      if (!report.oracle || gated_pair(report, i) == Gated::failed)
+        append(worst_lines(pair.a + " vs " + pair.b, pair.compared, "a", "b"));
+    }
   if (report.candidates)
     for (const CandidateReport& candidate : *report.candidates)
       for (const auto& [quantity, compared] :
@@ -131,7 +150,8 @@ std::vector<std::string> all_worst_lines(const AggregateReport& report) {
 }
 
 /// [b, s] or [t] of a row of logits of that shape.
-std::vector<std::int64_t> position_of(const std::vector<std::int64_t>& shape, std::int64_t row) {
+std::vector<std::int64_t> position_of(const InputReport& input, std::int64_t row) {
+  const std::vector<std::int64_t> shape = input.logits ? input.logits->shape : std::vector<std::int64_t>{};
   if (shape.size() == 3 && shape[1] > 0) return {row / shape[1], row % shape[1]};
   return {row};
 }
@@ -159,7 +179,7 @@ std::vector<std::string> nonfinite_lines(const AggregateReport& report) {
                                         " what has no log-prob; left out of every number above"};
   for (const NonfiniteRow& row : report.input->nonfinite)
     out.push_back("nonfinite  row " + std::to_string(row.row) + "  position " +
-                  position_text(position_of(report.input->logits.shape, row.row)) +
+                  position_text(position_of(*report.input, row.row)) +
                   (row.column < 0 ? "" : "  column " + std::to_string(row.column)) +
                   (row.owner_tp_rank < 0 ? "" : "  owner tp " + std::to_string(row.owner_tp_rank)) + "  " +
                   row.kind);
@@ -172,7 +192,8 @@ std::vector<std::string> nonfinite_lines(const AggregateReport& report) {
 }  // namespace
 
 std::vector<std::string> console_table(const AggregateReport& report, const std::string& folder,
-                                       std::span<const std::string> warnings) {
+                                       std::span<const std::string> warnings,
+                                       std::span<const std::string> strata) {
   std::vector<std::string> out = console_header(report);
   const auto append = [&](std::vector<std::string> lines) {
     out.insert(out.end(), lines.begin(), lines.end());
@@ -183,6 +204,9 @@ std::vector<std::string> console_table(const AggregateReport& report, const std:
     append(std::move(lines));
   }
   append(gate_lines(report));
+  append(noise_lines(report));
+  append(metric_lines(report));
+  append(strata_lines(report, strata));
   append(all_worst_lines(report));
   append(lost_lines(report));
   append(nonfinite_lines(report));

@@ -60,6 +60,29 @@ Parts recorded_texts(const AggregateReport& report) {
   return out;
 }
 
+/// Pairs are the whole verdict where there is nothing else to compare with.
+Parts pair_texts(const AggregateReport& report) {
+  constexpr std::size_t shown = 3;
+  Parts out;
+  const bool alone = !report.oracle;
+  for (std::size_t i = 0; i < report.pairs->size(); ++i) {
+    const PairReport& pair = (*report.pairs)[i];
+    const Gated gate = gated_pair(report, i);
+    if (!pair.permuted && !alone && gate == Gated::no) continue;
+    if (out.size() == shown) {
+      out.emplace_back("and more pairs");
+      break;
+    }
+    const Drift& drift = pair.compared.drift;
+    out.push_back(pair.a + " vs " + pair.b +
+                  (drift.count == 0 ? " compared in no row" : " max_abs " + short_number(drift.max_abs)));
+    if (drift.nonfinite > 0) out.back() += ", " + grouped(drift.nonfinite) + " not finite";
+    if (pair.permuted) out.back() += ", the same values in another order";
+    out.back() += gate == Gated::no ? " (not gated)" : " (gated)";
+  }
+  return out;
+}
+
 /// What was found, what failed first.
 std::string found_text(const AggregateReport& report) {
   Parts parts;
@@ -71,6 +94,8 @@ std::string found_text(const AggregateReport& report) {
   }
   if (report.recorded)
     for (std::string& text : recorded_texts(report)) parts.push_back(std::move(text));
+  if (report.pairs)
+    for (std::string& text : pair_texts(report)) parts.push_back(std::move(text));
   std::string out;
   for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
   return out;
@@ -89,6 +114,8 @@ std::string verdict_line(const AggregateReport& report, const std::string& folde
     out += (report.status == "failed" ? "; " : ": ") + found;
   if (report.candidates && report.scope == "self-check")
     out += "; self-check only: nothing that your system computed was compared";
+  if (report.pairs && report.status != "failed" && !report.oracle)
+    out += "; pairs only: the dump has no logits, so nothing was computed independently";
   return escaped(out + (folder.empty() ? "; no report could be written" : "; reports in " + folder));
 }
 

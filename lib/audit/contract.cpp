@@ -4,6 +4,7 @@
 #include "base/build_info.hpp"
 #include "base/digest.hpp"
 #include "base/error.hpp"
+#include "plugin/plugin.hpp"
 #include "report/case_id.hpp"
 #include "report/environment.hpp"
 
@@ -24,12 +25,15 @@ std::string seen_by(int rank, const std::string& theirs, const std::string& ours
 std::string contract_fingerprint(const Case& run) {
   NamedValues agreed = case_values(run.config);
   agreed.emplace_back("contract_bounds", run.bounds.bounds);
-  agreed.emplace_back("contract_vocab",
-                      std::vector<std::int64_t>{run.vocab, run.real_vocab, run.padded_vocab, run.rows_per_chunk});
+  agreed.emplace_back("contract_vocab", std::vector<std::int64_t>{run.vocab, run.real_vocab, run.padded_vocab,
+                                                                  run.rows_per_chunk});
   agreed.emplace_back("contract_rows", std::vector<std::int64_t>{run.roles.batch, run.roles.sequence});
   std::vector<std::string> ids;
   for (const Formula* formula : run.formulas) ids.emplace_back(formula->id);
   agreed.emplace_back("contract_formulas", ids);
+  std::vector<std::string> plugins;
+  for (const std::string& path : run.config.plugin) plugins.push_back(plugin_digest(path));
+  agreed.emplace_back("contract_plugins", plugins);
   return fingerprint(agreed);
 }
 
@@ -38,11 +42,19 @@ std::vector<int> compare_contracts(const Case& run, const DumpFile& dump, const 
   const BuildInfo& build = build_info();
   const std::string built_as = std::string(build.version) + " " + std::string(build.revision) + " " +
                                std::string(build.compiler) + " " + std::string(build.cuda);
+  Digester headers;
+  std::int64_t dump_bytes = dump.bytes();
+  headers.update(std::as_bytes(std::span(dump.header_digest())));
+  for (const Recorded& recorded : run.roles.recorded) {
+    if (!recorded.other) continue;
+    headers.update(std::as_bytes(std::span(recorded.other->header_digest())));
+    dump_bytes += recorded.other->bytes();
+  }
   const Signature mine{.contract = digest(std::string_view(contract_fingerprint(run))),
-                       .header = dump.header_digest(),
+                       .header = headers.finish(),
                        .build = digest(std::string_view(built_as)),
                        .environment = digest(std::string_view(digest_of(environment))),
-                       .dump_bytes = dump.bytes()};
+                       .dump_bytes = dump_bytes};
   std::vector<Signature> all(static_cast<std::size_t>(world.size()));
   world.all_gather(&mine, all.data(), sizeof mine);
 
@@ -58,7 +70,8 @@ std::vector<int> compare_contracts(const Case& run, const DumpFile& dump, const 
                         std::to_string(first.dump_bytes) + " bytes with header " + hex(first.header)));
     require(other.build == first.build, Fault::comm,
             "ranks run different builds of drift-audit (their numbers could differ for that alone): " +
-                seen_by(rank, "build " + hex(other.build).substr(0, 12), "build " + hex(first.build).substr(0, 12)));
+                seen_by(rank, "build " + hex(other.build).substr(0, 12),
+                        "build " + hex(first.build).substr(0, 12)));
     require(other.contract == first.contract, Fault::comm,
             "ranks were given different options (they would wait for each other): " +
                 seen_by(rank, "contract " + hex(other.contract).substr(0, 12),

@@ -1,7 +1,11 @@
 #include "audit/findings.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
+#include "audit/comparison.hpp"
+#include "audit/options.hpp"
 #include "base/digest.hpp"
 #include "oracle/oracle.hpp"
 
@@ -21,54 +25,40 @@ std::string_view name(BadValue kind) {
   return "none";
 }
 
-std::vector<std::int64_t> position(const Case& run, std::int64_t row) {
-  if (run.roles.logits.shape.size() == 3) return {row / run.roles.sequence, row % run.roles.sequence};
-  return {row};
-}
-
-std::vector<Token> tokens(const Case& run, const Inputs& inputs, const std::vector<WorstRow>& worst, bool is_logp) {
-  std::vector<Token> out;
-  for (const WorstRow& row : worst) {
-    Token token;
-    token.row = row.row;
-    token.position = position(run, row.row);
-    token.candidate = row.candidate;
-    token.reference = row.reference;
-    if (is_logp) {
-      token.target = inputs.targets[static_cast<std::size_t>(row.row)];
-      token.owner_tp_rank = run.bounds.owner(*token.target);
-    }
-    out.push_back(std::move(token));
-  }
-  return out;
-}
-
-/// `left_out` rows should have been compared but hold something that is not a number.
-Compared compared(const Case& run, const Inputs& inputs, std::span<const float> candidate,
-                  std::span<const float> reference, std::span<const std::uint8_t> use, std::int64_t left_out,
-                  bool is_logp) {
-  Compared out{drift_of(candidate, reference, use),
-               tokens(run, inputs, worst_rows(candidate, reference, use, run.config.worst), is_logp)};
-  out.drift.nonfinite += left_out;
-  return out;
-}
-
-std::int64_t left_out_rows(const AllRows& rows) {
-  return static_cast<std::int64_t>(std::count(rows.lse_rows.begin(), rows.lse_rows.end(), 0));
-}
-
-std::int64_t left_out_active_rows(const AllRows& rows, const Inputs& inputs) {
-  std::int64_t out = 0;
-  for (std::size_t r = 0; r < rows.lse_rows.size(); ++r) out += inputs.active[r] && !rows.lse_rows[r];
-  return out;
-}
-
 /// "text" of one formula as it is, several as "id: text; id: text".
-std::string joined(const Case& run, std::string_view Reduction::* part) {
+std::string joined(const Case& run, std::string_view Reduction::*part) {
   if (run.formulas.size() == 1) return std::string(run.formulas[0]->reduction.*part);
   std::string out;
   for (const Formula* formula : run.formulas)
-    out += (out.empty() ? "" : "; ") + std::string(formula->id) + ": " + std::string(formula->reduction.*part);
+    out +=
+        (out.empty() ? "" : "; ") + std::string(formula->id) + ": " + std::string(formula->reduction.*part);
+  return out;
+}
+
+/// "top_k 50, top_p 0.9", or the tensors of the dump.
+std::string what_keeps(const Case& run) {
+  if (run.has_kept_sets) return run.roles.kept_ids ? "kept_ids" : "kept_mask";
+  std::string out;
+  const auto add = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
+  if (run.truncation.min_p > 0) add("min_p " + to_text(run.truncation.min_p));
+  if (run.truncation.top_k > 0) add("top_k " + std::to_string(run.truncation.top_k));
+  if (run.truncation.top_p < 1) add("top_p " + to_text(run.truncation.top_p));
+  return out;
+}
+
+RowStatReport summary(const Inputs& inputs, const AllRows& rows, double RowSpread::*value) {
+  RowStatReport out{.least = INFINITY, .greatest = -INFINITY};
+  std::int64_t count = 0;
+  for (std::size_t r = 0; r < rows.spread.size(); ++r) {
+    const double x = rows.spread[r].*value;
+    if (!inputs.active[r] || !rows.lse_rows[r] || !std::isfinite(x)) continue;
+    ++count;
+    out.mean += x;
+    out.least = std::min(out.least, x);
+    out.greatest = std::max(out.greatest, x);
+  }
+  if (count == 0) return {NAN, NAN, NAN};
+  out.mean /= static_cast<double>(count);
   return out;
 }
 
@@ -108,11 +98,25 @@ ContractReport contract_of(const Case& run, const Inputs& inputs, const std::str
   return out;
 }
 
-InputReport input_of(const Case& run, const DumpFile& dump, const Inputs& inputs, const AllRows& rows) {
+InputReport input_of(const Case& run, const DumpFile& dump, const Inputs& inputs, const KeptRows& kept,
+                     const AllRows& rows) {
   InputReport out;
-  out.files.push_back({.name = dump.path(), .header_digest = hex(dump.header_digest()), .bytes = dump.bytes()});
-  out.logits = describe(run.roles.logits, rows.logits_digest);
-  out.targets = describe(run.roles.targets, inputs.targets_digest);
+  std::set<std::string> seen;
+  const auto add_file = [&](const DumpFile& file) {
+    if (seen.insert(file.path()).second)
+      out.files.push_back(
+          {.name = file.path(), .header_digest = hex(file.header_digest()), .bytes = file.bytes()});
+  };
+  add_file(dump);
+  for (const Recorded& recorded : run.roles.recorded) add_file(recorded.in(dump));
+  if (run.has_logits()) out.logits = describe(run.roles.logits, rows.logits_digest);
+  if (!run.roles.targets.name.empty()) out.targets = describe(run.roles.targets, inputs.targets_digest);
+  if (run.roles.temperature) out.temperature = describe(*run.roles.temperature, inputs.temperature_digest);
+  if (!kept.keeps_all())
+    out.kept = KeptReport{.from = what_keeps(run),
+                          .fewest = kept.counts.fewest,
+                          .most = kept.counts.most,
+                          .boundary_rows = kept.counts.boundary_rows};
   if (run.roles.mask) out.mask = describe(*run.roles.mask, inputs.mask_digest);
   out.real_vocab = run.real_vocab;
   out.padded_vocab = run.padded_vocab;
@@ -137,19 +141,25 @@ InputReport input_of(const Case& run, const DumpFile& dump, const Inputs& inputs
   return out;
 }
 
-OracleReport oracle_of(const Inputs& inputs, const AllRows& rows, const std::string& backend) {
-  return {.implementation = oracle::name(),
-          .backend = backend,
-          .certified_rows = rows.certificate.rows,
-          .lse_worst = rows.certificate.lse_worst,
-          .logp_worst = rows.certificate.logp_worst,
-          .digests = {digest_of_lse(rows.oracle), digest_of_logp(rows.oracle, inputs.active)}};
+OracleReport oracle_of(const Case& run, const Inputs& inputs, const AllRows& rows,
+                       const std::string& backend) {
+  OracleReport out{.implementation = oracle::name(),
+                   .backend = backend,
+                   .certified_rows = rows.certificate.rows,
+                   .lse_worst = rows.certificate.lse_worst,
+                   .logp_worst = rows.certificate.logp_worst,
+                   .digests = {digest_of_lse(rows.oracle), digest_of_logp(rows.oracle, inputs.active)}};
+  if (run.config.row_stats) {
+    out.entropy = summary(inputs, rows, &RowSpread::entropy);
+    out.sum_p2 = summary(inputs, rows, &RowSpread::sum_p2);
+  }
+  return out;
 }
 
 std::vector<CandidateReport> candidates_of(const Case& run, const Inputs& inputs, const AllRows& rows,
                                            const Actual& actual) {
   const RowValues& reference = rows.reference();
-  const std::int64_t lost = left_out_rows(rows), lost_active = left_out_active_rows(rows, inputs);
+  const Comparison compare(run, inputs, rows);
   std::vector<CandidateReport> out;
   for (std::size_t f = 0; f < run.formulas.size(); ++f) {
     const RowValues& values = rows.candidates[f];
@@ -160,38 +170,17 @@ std::vector<CandidateReport> candidates_of(const Case& run, const Inputs& inputs
     candidate.transport_requested = run.config.transport;
     candidate.transport_actual = actual.transport;
     candidate.claims = names_of(run.formulas[f]->claims);
-    candidate.lse = compared(run, inputs, values.lse, reference.lse, rows.lse_rows, lost, false);
-    candidate.logp = compared(run, inputs, values.logp, reference.logp, rows.logp_rows, lost_active, true);
+    candidate.lse = compare(values.lse, reference.lse, Quantity::lse);
+    candidate.logp = compare(values.logp, reference.logp, Quantity::logp);
     if (run.input_is_rounded) {
       candidate.input_rounding_lse = drift_of(rows.rounded.lse, rows.oracle.lse, rows.lse_rows);
       candidate.input_rounding_logp = drift_of(rows.rounded.logp, rows.oracle.logp, rows.logp_rows);
-      candidate.input_rounding_lse->nonfinite += lost;
-      candidate.input_rounding_logp->nonfinite += lost_active;
+      candidate.input_rounding_lse->nonfinite += compare.left_out(Quantity::lse);
+      candidate.input_rounding_logp->nonfinite += compare.left_out(Quantity::logp);
     }
     candidate.replicated = rows.replicated[f];
     candidate.digests = {digest_of_lse(values), digest_of_logp(values, inputs.active)};
     out.push_back(std::move(candidate));
-  }
-  return out;
-}
-
-std::vector<RecordedReport> recorded_of(const Case& run, const Inputs& inputs, const AllRows& rows) {
-  const std::int64_t lost = left_out_active_rows(rows, inputs);
-  std::vector<RecordedReport> out;
-  for (std::size_t i = 0; i < run.roles.recorded.size(); ++i) {
-    const TensorInfo& tensor = run.roles.recorded[i];
-    RecordedReport recorded{.name = tensor.name,
-                            .dtype = std::string(drift::name(tensor.dtype)),
-                            .digest = inputs.recorded_digests[i],
-                            .vs = {}};
-    const std::vector<float>& values = inputs.recorded[i];
-    recorded.vs.emplace_back("oracle",
-                             compared(run, inputs, values, rows.oracle.logp, rows.logp_rows, lost, true));
-    for (std::size_t f = 0; f < run.formulas.size(); ++f)
-      recorded.vs.emplace_back(
-          run.formulas[f]->id,
-          compared(run, inputs, values, rows.candidates[f].logp, rows.logp_rows, lost, true));
-    out.push_back(std::move(recorded));
   }
   return out;
 }

@@ -10,8 +10,10 @@ namespace drift {
 
 ContractReport contract_of(const Case& run, const Inputs& inputs, const std::string& fingerprint,
                            const std::string& transport, const AllRows& rows);
-InputReport input_of(const Case& run, const DumpFile& dump, const Inputs& inputs, const AllRows& rows);
-OracleReport oracle_of(const Inputs& inputs, const AllRows& rows, const std::string& backend);
+InputReport input_of(const Case& run, const DumpFile& dump, const Inputs& inputs, const KeptRows& kept,
+                     const AllRows& rows);
+OracleReport oracle_of(const Case& run, const Inputs& inputs, const AllRows& rows,
+                       const std::string& backend);
 
 /// What was asked for and what ran.
 struct Actual {
@@ -20,5 +22,6 @@ struct Actual {
 std::vector<CandidateReport> candidates_of(const Case& run, const Inputs& inputs, const AllRows& rows,
                                            const Actual& actual);
 std::vector<RecordedReport> recorded_of(const Case& run, const Inputs& inputs, const AllRows& rows);
+std::vector<PairReport> pairs_of(const Case& run, const Inputs& inputs, const AllRows& rows);
 
 }  // namespace drift

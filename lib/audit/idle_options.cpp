@@ -13,12 +13,22 @@ void name_idle_options(Case& out) {
     if (when && config.typed.contains(name))
       out.warnings.push_back("--" + name + " has no effect here: " + why);
   };
-  const bool divides = out.candidate.temperature != 1.0f;
+  if (!out.has_logits()) {
+    for (const char* name :
+         {"formula", "backend", "transport", "candidate-dtype", "temperature", "temperature-order",
+          "real-vocab", "padding", "top-k", "top-p", "min-p", "vocab-bounds", "cp-layout", "rows-per-chunk",
+          "tolerance", "atol", "rtol", "certify", "collective-timeout"})
+      idle(name, true, "there are no logits, so only pairs of recorded tensors are compared");
+    if (config.targets.empty()) idle("ignore-index", true, "there are no targets");
+    return;
+  }
+  const bool divides = out.roles.temperature || out.candidate.temperature != 1.0f;
   const bool native = out.candidate.order == TemperatureOrder::native;
 
   idle("cp-layout", config.cp == 1, "with --cp 1 one rank owns every row");
   idle("vocab-bounds", out.bounds == even_bounds(out.padded_vocab, out.grid.tp), "these are the even shards");
   idle("transport", config.tp == 1 && config.transport != "auto", "with --tp 1 nothing is merged");
+  idle("metric-names", out.pairs.empty(), "there is no pair of recorded tensors, and no --pair");
   idle("temperature-order", !divides, "at temperature 1 nothing is divided");
   idle("temperature-order", divides && native && out.candidate.candidate == Dtype::F32,
        "values are F32, so native is f32");

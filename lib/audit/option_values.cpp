@@ -1,5 +1,7 @@
 // From words on a command line to Config and back.
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -12,6 +14,9 @@
 
 namespace drift {
 namespace {
+
+constexpr std::array<std::string_view, 7> strata_names{
+    "logp", "position", "mask_edge", "sequence_edge", "segment", "owner_tp_rank", "cp_chunk"};
 
 /// Ranks are ints everywhere, and no machine comes near this many.
 constexpr std::int64_t most_ranks = 1 << 20;
@@ -165,6 +170,17 @@ void check_options(const Config& config) {
   require(!limits || config.tolerance == "derived", Fault::usage,
           "--tolerance " + config.tolerance +
               " and --atol/--rtol both say what a row may differ by; wanted one of them");
+  require(config.top_p <= 1, Fault::usage,
+          "--top-p cannot be " + to_text(config.top_p) + "; wanted a number above 0 and at most 1");
+  require(config.min_p < 1, Fault::usage,
+          "--min-p cannot be " + to_text(config.min_p) + "; wanted a number from 0 to below 1");
+  for (const std::string& table : config.strata)
+    require(
+        table == "all" || std::find(strata_names.begin(), strata_names.end(), table) != strata_names.end(),
+        Fault::usage,
+        "--strata knows no table '" + escaped(table) +
+            "'; wanted any of logp, position, mask_edge, sequence_edge, "
+            "segment, owner_tp_rank, cp_chunk, or all");
   for (const std::string& gate : config.gate) parse_gate(gate);  // a typing error should not cost a run
 }
 

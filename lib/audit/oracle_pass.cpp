@@ -5,6 +5,7 @@
 
 #include "audit/chunk_feed.hpp"
 #include "base/error.hpp"
+#include "kernels/read_values.hpp"
 #include "oracle/oracle.hpp"
 
 namespace drift {
@@ -19,12 +20,10 @@ oracle::Dtype oracle_dtype(Dtype dtype) {
   }
 }
 
-/// The distinct ways in which a stored logit becomes a value in this run: the oracle's on stored bits, the oracle's on
-/// rounded ones, the candidates'.
+/// The distinct ways in which a stored logit becomes a value in this run: the oracle's on stored bits, the
+/// oracle's on rounded ones, the candidates'.
 std::vector<ValueRule> rules_of(const Case& run) {
-  ValueRule stored = run.candidate;
-  stored.order = TemperatureOrder::f32;
-  stored.candidate = stored.stored == Dtype::F64 ? Dtype::F32 : stored.stored;
+  const ValueRule stored = oracle_rule(run);
   ValueRule rounded = stored;
   rounded.candidate = run.candidate.candidate;
   std::vector<ValueRule> rules{stored};
@@ -34,7 +33,8 @@ std::vector<ValueRule> rules_of(const Case& run) {
 }
 
 /// The first view with something wrong names it; masks and roundings are counted on the stored view.
-void add_census(std::vector<RowCensus>& all, const std::vector<RowCensus>& chunk, std::int64_t first, bool is_stored) {
+void add_census(std::vector<RowCensus>& all, const std::vector<RowCensus>& chunk, std::int64_t first,
+                bool is_stored) {
   for (std::size_t r = 0; r < chunk.size(); ++r) {
     RowCensus& row = all[static_cast<std::size_t>(first) + r];
     if (is_stored)
@@ -49,19 +49,26 @@ void add_census(std::vector<RowCensus>& all, const std::vector<RowCensus>& chunk
 
 class OracleRun {
  public:
-  OracleRun(const Case& run, Backend& on, std::int64_t most)
-      : run_(run), on_(on), targets_(on.allocate(most * 8)), lse_(on.allocate(most * 4)), logp_(on.allocate(most * 4)),
-        census_(on.allocate(most * static_cast<std::int64_t>(sizeof(RowCensus)))) {}
+  OracleRun(const Case& run, const Inputs& inputs, Backend& on, std::int64_t most)
+      : run_(run),
+        inputs_(inputs),
+        on_(on),
+        targets_(on.allocate(most * 8)),
+        lse_(on.allocate(most * 4)),
+        logp_(on.allocate(most * 4)),
+        census_(on.allocate(most * static_cast<std::int64_t>(sizeof(RowCensus)))),
+        moments_(on.allocate(wants_spread(run) ? most * static_cast<std::int64_t>(sizeof(RowMoments)) : 0)) {}
 
   void set_targets(const std::vector<std::int64_t>& targets) {
     on_.upload(targets.data(), targets_.data(), static_cast<std::int64_t>(targets.size()) * 8);
   }
 
-  oracle::Rows rows(const void* logits, const std::int64_t* targets, const ChunkFeed::Chunk& chunk, Dtype rounded) const {
+  oracle::Rows rows(const void* logits, const std::int64_t* targets, const ChunkFeed::Chunk& chunk,
+                    Dtype rounded) const {
     return {.logits = logits,
             .stored = oracle_dtype(run_.candidate.stored),
             .rounded = oracle_dtype(rounded),
-            .temperature = run_.candidate.temperature,
+            .temperature = rule_of(chunk, run_.candidate).temperature,
             .targets = targets,
             .rows = chunk.count,
             .pitch = chunk.pitch,
@@ -73,11 +80,42 @@ class OracleRun {
     if (on_.host_memory()) {
       oracle::log_prob_cpu(problem, lse_.as<float>(), logp_.as<float>());
     } else {
-      const int failed = oracle::log_prob_cuda(problem, lse_.as<float>(), logp_.as<float>(), on_.native_stream());
-      require(failed == 0, Fault::device, "the oracle's kernel could not be launched: cudaError " + std::to_string(failed));
+      const int failed =
+          oracle::log_prob_cuda(problem, lse_.as<float>(), logp_.as<float>(), on_.native_stream());
+      require(failed == 0, Fault::device,
+              "the oracle's kernel could not be launched: cudaError " + std::to_string(failed));
     }
     on_.download(lse_.data(), out.lse.data() + chunk.first, chunk.count * 4);
     on_.download(logp_.data(), out.logp.data() + chunk.first, chunk.count * 4);
+  }
+
+  /// Spread of every row of the chunk; `targets` as set.
+  void spread(const ChunkFeed::Chunk& chunk, const std::vector<std::int64_t>& targets,
+              std::vector<RowSpread>& out) {
+    const ValueRule rule = rule_of(chunk, oracle_rule(run_));
+    const LogitsView view{.data = chunk.logits,
+                          .rows = chunk.count,
+                          .pitch = chunk.pitch,
+                          .columns = {0, run_.padded_vocab},
+                          .vocab = run_.vocab,
+                          .rule = rule};
+    std::vector<RowMoments> moments(static_cast<std::size_t>(chunk.count));
+    on_.row_moments(view, moments_.as<RowMoments>());
+    on_.download(moments_.data(), moments.data(),
+                 chunk.count * static_cast<std::int64_t>(sizeof(RowMoments)));
+    for (std::int64_t r = 0; r < chunk.count; ++r) {
+      const std::int64_t target = targets[static_cast<std::size_t>(r)];
+      float value = std::numeric_limits<float>::quiet_NaN(), ulp = value;
+      if (target >= 0) {
+        const std::byte* at = chunk.host + (r * chunk.pitch + target) * view.bytes_per_element();
+        float widened = 0;
+        cpu::widen_values(rule.stored, at, 1, &widened);
+        value = value_of(widened, rule);
+        ulp = ulp_of(rule.stored, widened) / rule.temperature;
+      }
+      out[static_cast<std::size_t>(chunk.first + r)] =
+          spread_of(moments[static_cast<std::size_t>(r)], value, ulp);
+    }
   }
 
   std::vector<RowCensus> census(const ChunkFeed::Chunk& chunk, const ValueRule& rule) {
@@ -86,7 +124,7 @@ class OracleRun {
                           .pitch = chunk.pitch,
                           .columns = {0, run_.padded_vocab},
                           .vocab = run_.vocab,
-                          .rule = rule};
+                          .rule = rule_of(chunk, rule)};
     std::vector<RowCensus> out(static_cast<std::size_t>(chunk.count));
     on_.row_census(view, targets_.as<std::int64_t>(), census_.as<RowCensus>());
     on_.download(census_.data(), out.data(), chunk.count * static_cast<std::int64_t>(sizeof(RowCensus)));
@@ -94,20 +132,25 @@ class OracleRun {
   }
 
  private:
+  ValueRule rule_of(const ChunkFeed::Chunk& chunk, const ValueRule& rule) const {
+    return rule_of_row(inputs_, rule, chunk.rows.front().begin);
+  }
+
   const Case& run_;
+  const Inputs& inputs_;
   Backend& on_;
-  Buffer targets_, lse_, logp_, census_;
+  Buffer targets_, lse_, logp_, census_, moments_;
 };
 
-/// How far the oracle is from the referee, as a fraction of its bound. Where the referee has no number the oracle must have
-/// none either.
+/// How far the oracle is from the referee, as a fraction of its bound. Where the referee has no number the
+/// oracle must have none either.
 double fraction(float value, double truth) {
   if (std::isnan(truth)) return std::isnan(value) ? 0 : INFINITY;
   return oracle::fraction_of_bound(value, truth);
 }
 
-void certify(const oracle::Rows& problem, const std::vector<bool>& checked, const RowValues& values, std::int64_t first,
-             bool is_counted, Certificate& certificate) {
+void certify(const oracle::Rows& problem, const std::vector<bool>& checked, const RowValues& values,
+             std::int64_t first, bool is_counted, Certificate& certificate) {
   for (std::int64_t r = 0; r < problem.rows; ++r) {
     if (!checked[static_cast<std::size_t>(r)]) continue;
     double lse = 0, logp = 0;
@@ -126,8 +169,17 @@ std::vector<Range> oracle_rows(const Case& run, int cp_rank, int tp_rank) {
   return slice(rows, even_part(count(rows), run.grid.tp, tp_rank));
 }
 
-OraclePass run_oracle(const Case& run, const DumpFile& dump, const Inputs& inputs, int cp_rank, int tp_rank,
-                      Backend& on, const Progress& progress) {
+ValueRule oracle_rule(const Case& run) {
+  ValueRule stored = run.candidate;
+  stored.order = TemperatureOrder::f32;
+  stored.candidate = stored.stored == Dtype::F64 ? Dtype::F32 : stored.stored;
+  return stored;
+}
+
+bool wants_spread(const Case& run) { return run.config.row_stats || !run.roles.recorded.empty(); }
+
+OraclePass run_oracle(const Case& run, const DumpFile& dump, const Inputs& inputs, const KeptRows& kept,
+                      int cp_rank, int tp_rank, Backend& on, const Progress& progress) {
   OraclePass out;
   out.rows = oracle_rows(run, cp_rank, tp_rank);
   const std::int64_t total = count(out.rows);
@@ -135,14 +187,17 @@ OraclePass run_oracle(const Case& run, const DumpFile& dump, const Inputs& input
   out.stored = {std::vector<float>(size), std::vector<float>(size)};
   if (run.input_is_rounded) out.rounded = RowValues{std::vector<float>(size), std::vector<float>(size)};
   out.census.resize(size);
+  if (wants_spread(run)) out.spread.resize(size);
   if (total == 0) return out;
 
   ChunkFeed feed(dump, run.roles, on,
                  {.rows = out.rows,
                   .columns = {0, run.padded_vocab},
                   .rows_per_chunk = run.rows_per_chunk,
-                  .row_digests = &out.row_digests});
-  OracleRun oracle(run, on, std::min(run.rows_per_chunk, total));
+                  .row_digests = &out.row_digests,
+                  .temperature = inputs.temperature,
+                  .kept = &kept});
+  OracleRun oracle(run, inputs, on, std::min(run.rows_per_chunk, total));
   const std::vector<ValueRule> rules = rules_of(run);
   const std::int64_t step = run.config.certify == "all" ? 1 : (run.roles.rows + 63) / 64;
 
@@ -151,16 +206,18 @@ OraclePass run_oracle(const Case& run, const DumpFile& dump, const Inputs& input
     oracle.set_targets(targets);
     oracle.compute(*chunk, run.candidate.stored, out.stored);
     if (out.rounded) oracle.compute(*chunk, run.candidate.candidate, *out.rounded);
-    for (const ValueRule& rule : rules) add_census(out.census, oracle.census(*chunk, rule), chunk->first, &rule == &rules[0]);
+    for (const ValueRule& rule : rules)
+      add_census(out.census, oracle.census(*chunk, rule), chunk->first, &rule == &rules[0]);
+    if (wants_spread(run)) oracle.spread(*chunk, targets, out.spread);
 
     if (run.config.certify != "off") {
       std::vector<bool> checked;
       for (const std::int64_t row : row_numbers(chunk->rows)) checked.push_back(row % step == 0);
-      certify(oracle.rows(chunk->host, targets.data(), *chunk, run.candidate.stored), checked, out.stored, chunk->first,
-              true, out.certificate);
+      certify(oracle.rows(chunk->host, targets.data(), *chunk, run.candidate.stored), checked, out.stored,
+              chunk->first, true, out.certificate);
       if (out.rounded)
-        certify(oracle.rows(chunk->host, targets.data(), *chunk, run.candidate.candidate), checked, *out.rounded,
-                chunk->first, false, out.certificate);
+        certify(oracle.rows(chunk->host, targets.data(), *chunk, run.candidate.candidate), checked,
+                *out.rounded, chunk->first, false, out.certificate);
     }
     progress(chunk->first + chunk->count, total);
   }

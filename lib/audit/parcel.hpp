@@ -1,6 +1,7 @@
 #pragma once
 
-// Trivially copyable values and arrays of them, packed into bytes and taken out in the same order: what ranks send to rank 0.
+// Trivially copyable values and arrays of them, packed into bytes and taken out in the same order: what ranks
+// send to rank 0.
 
 #include <cstddef>
 #include <cstring>
@@ -39,6 +40,8 @@ class ParcelReader {
  public:
   explicit ParcelReader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
+  bool empty() const { return rest_.empty(); }
+
   template <class T>
   std::vector<T> take() {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -52,7 +55,8 @@ class ParcelReader {
   template <class T>
   T take_value() {
     const std::vector<T> one = take<T>();
-    require(one.size() == 1, Fault::comm, "a rank's parcel holds " + std::to_string(one.size()) + " values, wanted one");
+    require(one.size() == 1, Fault::comm,
+            "a rank's parcel holds " + std::to_string(one.size()) + " values, wanted one");
     return one[0];
   }
   std::string take_text() {

@@ -26,6 +26,15 @@ constexpr std::int64_t copies = 4;
 std::string assumed_backend(const Config& config) { return config.backend == "cuda" ? "cuda" : "cpu"; }
 
 std::vector<std::string> dry_run_text(const Case& run) {
+  if (!run.has_logits()) {
+    std::vector<std::string> out{"# dry run: nothing is computed",
+                                 "# dump     " + escaped(run.config.dump) +
+                                     ", no logits: one rank compares pairs of " +
+                                     counted(run.roles.rows, "row")};
+    for (const Pair& pair : run.pairs) out.push_back("# pair     " + escaped(pair.name()));
+    for (const std::string& warning : run.warnings) out.push_back("# warning  " + escaped(warning));
+    return out;
+  }
   const std::int64_t element = bytes(run.roles.logits.dtype);
   std::string ids;
   for (const Formula* formula : run.formulas) ids += (ids.empty() ? "" : ", ") + std::string(formula->id);

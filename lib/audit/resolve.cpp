@@ -61,8 +61,47 @@ struct Resolver {
     config().targets = out.roles.targets.name;
     config().mask = out.roles.mask ? out.roles.mask->name : "";
     config().recorded.clear();
-    for (const TensorInfo& tensor : out.roles.recorded) config().recorded.push_back(tensor.name);
+    for (const Recorded& recorded : out.roles.recorded) config().recorded.push_back(word_of(recorded));
     from_metadata("ignore-index", facts.ignore_index, &Config::ignore_index);
+  }
+
+  /// A temperature a row is read with the rows; a scalar beside it would be a second answer to one question.
+  void temperature_of_rows() {
+    if (!out.roles.temperature) return;
+    const TensorInfo& tensor = *out.roles.temperature;
+    if (typed(config(), "temperature")) {
+      out.warnings.push_back("--temperature " + to_text(config().temperature) +
+                             " overrides the dump's tensor " + describe(tensor));
+      out.roles.temperature.reset();
+      return;
+    }
+    require(!facts.temperature, Fault::input,
+            dump.shown_path() + ": both the metadata (temperature " + to_text(facts.temperature.value_or(0)) +
+                ") and " + describe(tensor) +
+                " say what logits are divided by; wanted one of them, or --temperature");
+  }
+
+  /// What the sampler kept: typed, else the dump's own kept sets, else what the metadata says.
+  void truncation() {
+    const bool is_typed = typed(config(), "top-k") || typed(config(), "top-p") || typed(config(), "min-p");
+    const bool is_raw = facts.logprob_mode == "raw";
+    if (is_raw && (out.roles.has_kept_sets() || facts.top_k || facts.top_p || facts.min_p))
+      out.warnings.push_back(
+          "the dump's metadata says that its log-probs are raw: they are compared over the whole "
+          "vocabulary, whatever the sampler kept");
+    if (!is_raw || is_typed) {
+      from_metadata("top-k", facts.top_k, &Config::top_k);
+      from_metadata("top-p", facts.top_p, &Config::top_p);
+      from_metadata("min-p", facts.min_p, &Config::min_p);
+    }
+    out.truncation = {.top_k = config().top_k, .top_p = config().top_p, .min_p = config().min_p};
+    if (!out.roles.has_kept_sets() || is_raw) return;
+    if (is_typed) {
+      out.warnings.push_back("--top-k, --top-p and --min-p override the dump's kept sets");
+      return;
+    }
+    out.has_kept_sets = true;  // the sets are what top-k and the others came to
+    out.truncation = {};
   }
 
   void vocabulary() {
@@ -102,20 +141,7 @@ struct Resolver {
                                                                            : TemperatureOrder::f32,
                      .temperature = static_cast<float>(config().temperature)};
     out.input_is_rounded = candidate != stored && candidate != Dtype::F32;
-    check_order();
-  }
-
-  /// What a candidate divides or multiplies by must be a number too, in the type it is held in.
-  void check_order() {
-    const float t = out.candidate.temperature;
-    const float factor = out.candidate.order == TemperatureOrder::native
-                             ? rounded_to(out.candidate.candidate, t)
-                         : out.candidate.order == TemperatureOrder::reciprocal ? 1.0f / t
-                                                                               : t;
-    require(factor > 0 && std::isfinite(factor), Fault::usage,
-            "--temperature-order " + config().temperature_order + " cannot use the temperature " +
-                to_text(config().temperature) + ": its factor would be " +
-                to_text(static_cast<double>(factor)));
+    check_order(out.candidate);
   }
 
   void topology() {
@@ -130,6 +156,27 @@ struct Resolver {
                      : checked_bounds(config().vocab_bounds, out.grid.tp, out.padded_vocab);
   }
 
+  /// One rank compares pairs; there is nothing to cut among more.
+  void without_logits() {
+    require(config().tp == 1 && config().cp == 1, Fault::usage,
+            "the dump has no logits, so pairs of recorded tensors are compared by one rank (there is no "
+            "vocabulary to cut), "
+            "seen --tp " +
+                std::to_string(config().tp) + " --cp " + std::to_string(config().cp) + ", wanted 1 and 1");
+    for (const char* name : {"plugin", "require", "row-stats"})
+      require(
+          !typed(config(), name), Fault::usage,
+          "--" + std::string(name) + " needs logits, and the dump has none (pairs of recorded tensors only)");
+    out.grid = {1, 1};
+    out.bounds = {{0, 0}};
+    out.rows_per_chunk = config().rows_per_chunk;
+    choose_pairs(out);
+    require(!out.pairs.empty(), Fault::input,
+            dump.shown_path() +
+                ": there are no logits, and no two recorded tensors of one kind: nothing to compare");
+    name_idle_options(out);
+  }
+
   void chunks() {
     if (config().rows_per_chunk == 0) {
       const std::int64_t row_bytes = out.padded_vocab * bytes(out.roles.logits.dtype);
@@ -140,6 +187,19 @@ struct Resolver {
 };
 
 }  // namespace
+
+void check_order(const ValueRule& rule) {
+  const float t = rule.temperature;
+  const float factor = rule.order == TemperatureOrder::native       ? rounded_to(rule.candidate, t)
+                       : rule.order == TemperatureOrder::reciprocal ? 1.0f / t
+                                                                    : t;
+  const std::string order = rule.order == TemperatureOrder::native       ? "native"
+                            : rule.order == TemperatureOrder::reciprocal ? "reciprocal"
+                                                                         : "f32";
+  require(factor > 0 && std::isfinite(factor), Fault::usage,
+          "--temperature-order " + order + " cannot use the temperature " + to_text(static_cast<double>(t)) +
+              ": its factor would be " + to_text(static_cast<double>(factor)));
+}
 
 RoleNames role_names(const Config& config) {
   return {.logits = config.logits,
@@ -155,6 +215,9 @@ Overridden overridden_facts(const Config& config) {
   for (const auto& [option, fact] : {std::pair("temperature", "temperature"),
                                      {"real-vocab", "real_vocab_size"},
                                      {"ignore-index", "ignore_index"},
+                                     {"top-k", "top_k"},
+                                     {"top-p", "top_p"},
+                                     {"min-p", "min_p"},
                                      {"cp-layout", "cp_layout"}})
     if (typed(config, option)) out.insert(fact);
   return out;
@@ -171,12 +234,19 @@ Case resolve(const Config& config, const DumpFile& dump, const std::string& back
   for (const std::string& name : config.typed) resolver.set_source(name, "option");
 
   resolver.names();
+  if (!out.has_logits()) {
+    resolver.without_logits();
+    return out;
+  }
   resolver.vocabulary();
+  resolver.temperature_of_rows();
   resolver.temperature();
+  resolver.truncation();
   resolver.value_rule();
   resolver.topology();
   resolver.chunks();
   choose_formulas(out, backend);
+  choose_pairs(out);
   name_idle_options(out);
   return out;
 }

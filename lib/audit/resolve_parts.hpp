@@ -18,6 +18,14 @@ VocabBounds checked_bounds(const std::vector<std::int64_t>& typed, int tp, std::
 /// named formula that refuses this case or does not claim what is required, none left.
 void choose_formulas(Case& out, const std::string& backend);
 
+/// What a candidate divides or multiplies by must be a number too, in the type it is held in. Throws
+/// Fault::usage.
+void check_order(const ValueRule& rule);
+
+/// Fills `pairs` from --pair, else with every two recorded tensors of a kind. Throws Fault::usage for a name
+/// that this run does not have, and for a log-prob against an LSE.
+void choose_pairs(Case& out);
+
 /// A warning for every typed option that can change nothing in this case.
 void name_idle_options(Case& out);
 

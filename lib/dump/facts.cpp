@@ -57,22 +57,14 @@ class Reader {
   const DumpFile& dump_;
 };
 
-bool finite(double value) { return std::isfinite(value); }
-
-/// Samplers that keep only some tokens renormalise over those: another log-prob than the full vocabulary's.
-void refuse_truncation(const Reader& read) {
-  const auto why = [](const std::string& text) {
-    return text +
-           " means sampling from part of the vocabulary, which cannot be audited yet (the LSE would run over "
-           "tokens that were removed)";
-  };
-  if (const auto k = read.whole("top_k", -1); k && *k > 0) read.refuse("top_k", why(std::to_string(*k)));
-  const auto must_be = [&](const char* key, double neutral) {
-    const auto value = read.real(key, "a number", finite);
-    if (value && *value != neutral) read.refuse(key, why(*read.text(key)));
-  };
-  must_be("top_p", 1);
-  must_be("min_p", 0);
+/// vLLM's names of the two modes, and short forms.
+std::optional<std::string> logprob_mode(const Reader& read) {
+  const auto mode = read.text("logprob_mode") ? read.text("logprob_mode") : read.text("logprobs_mode");
+  if (!mode) return std::nullopt;
+  if (*mode == "raw" || *mode == "raw_logprobs") return "raw";
+  if (*mode == "processed" || *mode == "processed_logprobs") return "processed";
+  read.refuse("logprob_mode",
+              "seen " + in_quotes(*mode) + ", wanted raw, processed, raw_logprobs or processed_logprobs");
 }
 
 /// Runs a step about a key; what it refuses is only worth a warning where the key's value is not used.
@@ -138,11 +130,20 @@ DumpFacts read_facts(const DumpFile& dump, const Overridden& overridden) {
                                (axis == std::string("tp") ? "column of the vocabulary" : "row") +
                                "; if it is one rank's shard, the numbers are not the model's");
   }
-  refuse_truncation(read);
+  unless("top_k", [&] { facts.top_k = read.whole("top_k", -1); });
+  unless("top_p", [&] {
+    facts.top_p =
+        read.real("top_p", "a number above 0 and at most 1", [](double p) { return p > 0 && p <= 1; });
+  });
+  unless("min_p", [&] {
+    facts.min_p = read.real("min_p", "a number from 0 to below 1", [](double p) { return p >= 0 && p < 1; });
+  });
+  facts.logprob_mode = logprob_mode(read);
   return facts;
 }
 
 void check_facts(const DumpFile& dump, DumpFacts& facts, const Roles& roles, const Overridden& overridden) {
+  if (!roles.has_logits()) return;
   const Reader read(dump);
   const std::string last = "the last dimension of logits " + describe(roles.logits);
   if (facts.padded_vocab_size && *facts.padded_vocab_size != roles.padded_vocab)

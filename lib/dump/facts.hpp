@@ -20,17 +20,21 @@ struct DumpFacts {
   std::optional<std::int64_t> real_vocab_size, padded_vocab_size;
   std::optional<std::int64_t> ignore_index;
   std::optional<std::string> cp_layout;  ///< "contiguous" or "zigzag"
+  std::optional<std::int64_t> top_k;     ///< <= 0: off
+  std::optional<double> top_p, min_p;    ///< in (0, 1], in [0, 1)
+  /// "raw": recorded log-probs are over the whole vocabulary, whatever the sampler kept; "processed": over
+  /// what it kept.
+  std::optional<std::string> logprob_mode;
   std::optional<std::int64_t> tp_size, tp_rank, cp_size, cp_rank;
   std::vector<std::string> warnings;
 };
 
 /// Keys whose values the command line replaces: "temperature", "real_vocab_size", "ignore_index",
-/// "cp_layout".
+/// "cp_layout", "top_k", "top_p", "min_p".
 using Overridden = std::set<std::string>;
 
-/// Throws Fault::input for a value that is not what its key needs, and for sampling that cannot be audited
-/// yet (top_k, top_p, min_p that remove tokens: log-probs over a truncated vocabulary). A wrong value of an
-/// overridden key is a warning, and the key is left empty.
+/// Throws Fault::input for a value that is not what its key needs. A wrong value of an overridden key is a
+/// warning, and the key is left empty.
 DumpFacts read_facts(const DumpFile& dump, const Overridden& overridden = {});
 
 /// Throws Fault::input where the facts and the logits' last dimension contradict each other; a warning for an

@@ -82,8 +82,8 @@ std::string inspect_report(const DumpFile& dump, const RoleNames& names,
         refusals.push_back(error.what());
     }
   };
-  attempt([&] { logits = find_logits(dump, names); });
   attempt([&] { roles = find_roles(dump, names); });
+  if (!roles || roles->has_logits()) attempt([&] { logits = find_logits(dump, names); });
   attempt([&] {
     facts = read_facts(dump, overridden);
     if (roles) check_facts(dump, facts, *roles, overridden);

@@ -23,10 +23,7 @@ constexpr std::array<std::string_view, 7> target_names{"target_ids", "targets", 
                                                        "token_ids",  "tokens",  "responses"};
 constexpr std::array<std::string_view, 7> mask_names{
     "mask", "active_mask", "loss_mask", "response_mask", "completion_mask", "token_mask", "token_loss_mask"};
-constexpr std::array<std::string_view, 10> log_prob_names{
-    "log_probs",           "old_log_probs",           "prev_logprobs",       "trainer_logprobs",
-    "old_per_token_logps", "rollout_log_probs",       "generation_logprobs", "inference_logprobs",
-    "rollout_logprobs",    "sampling_per_token_logps"};
+constexpr std::array<std::string_view, 2> temperature_names{"temperature", "temperatures"};
 
 std::string joined(Names names) {
   std::string out;
@@ -74,33 +71,35 @@ std::vector<std::int64_t> without_ones(std::span<const std::int64_t> shape) {
   return out;
 }
 
-/// One element a row, in the logits' order: their leading dimensions, or flat; dimensions of 1 do not matter.
+/// One element a row, in the rows' order: their own shape, or flat; dimensions of 1 do not matter.
 bool one_per_row(const TensorInfo& tensor, const Roles& roles) {
-  const auto leading = std::span(roles.logits.shape).first(roles.logits.shape.size() - 1);
   const auto shape = without_ones(tensor.shape);
-  return tensor.elements == roles.rows && (shape.size() <= 1 || shape == without_ones(leading));
+  return tensor.elements == roles.rows && (shape.size() <= 1 || shape == without_ones(roles.leading));
 }
 
 std::string wanted_shape(const Roles& roles) {
-  const auto leading = std::span(roles.logits.shape).first(roles.logits.shape.size() - 1);
-  return shape_text(leading) + (leading.size() > 1 ? " or [" + std::to_string(roles.rows) + "]" : "") +
-         " (logits are " + shape_text(roles.logits.shape) + ")";
+  return shape_text(roles.leading) +
+         (roles.leading.size() > 1 ? " or [" + std::to_string(roles.rows) + "]" : "") +
+         (roles.has_logits() ? " (logits are " + shape_text(roles.logits.shape) + ")"
+                             : " (as " + in_quotes(roles.recorded.front().name) + ")");
 }
 
 void need_one_per_row(const DumpFile& dump, const Roles& roles, const std::string& role,
                       const TensorInfo& tensor) {
   if (one_per_row(tensor, roles)) return;
-  refuse(dump,
-         role + " " + describe(tensor) + " does not match the logits' rows, wanted " + wanted_shape(roles));
+  refuse(dump, role + " " + describe(tensor) + " does not match the " +
+                   (roles.has_logits() ? "logits' rows" : "recorded values") + ", wanted " +
+                   wanted_shape(roles));
 }
 
-/// Why a tensor cannot hold the recorded log-probs of the rows; "" if it can.
-std::string not_log_probs(const TensorInfo& tensor, const Roles& roles) {
+/// Why a tensor cannot hold the recorded values of the rows; "" if it can.
+std::string not_one_float_a_row(const TensorInfo& tensor, const Roles& roles) {
   if (tensor.elements != roles.rows)
     return "it has " + std::to_string(tensor.elements) + " values for " + std::to_string(roles.rows) +
            " rows";
   if (!one_per_row(tensor, roles))
-    return "its shape does not match the logits' rows (is it transposed?), wanted " + wanted_shape(roles);
+    return "its shape does not match the " + std::string(roles.has_logits() ? "logits' rows" : "other's") +
+           " (is it transposed?), wanted " + wanted_shape(roles);
   if (!is_logits_dtype(tensor.dtype)) return "it has the wrong type, wanted BF16, F16, F32 or F64";
   return "";
 }
@@ -108,14 +107,10 @@ std::string not_log_probs(const TensorInfo& tensor, const Roles& roles) {
 /// Tensors that change what the right log-probs are, in ways that this version does not compute.
 void refuse_unsupported(const DumpFile& dump) {
   for (const TensorInfo& tensor : dump.tensors()) {
-    std::string why;
-    if (tensor.name == "temperature" || tensor.name == "temperatures")
-      why = "a temperature per row or sequence (one scalar for all rows would give other log-probs)";
     if (tensor.name.starts_with("cu_seqlens"))
-      why = "packed sequences (rows at their borders would be compared with the wrong tokens)";
-    if (tensor.name == "kept_ids" || tensor.name == "kept_offsets")
-      why = "a truncated vocabulary (the LSE runs over the kept tokens only)";
-    if (!why.empty()) refuse(dump, describe(tensor) + " cannot be audited yet: it means " + why);
+      refuse(dump, describe(tensor) +
+                       " cannot be audited yet: it means packed sequences (rows at their borders "
+                       "would be compared with the wrong tokens)");
   }
 }
 
@@ -169,34 +164,119 @@ void find_mask(const DumpFile& dump, const RoleNames& names, Roles& roles) {
 }
 
 void find_recorded(const DumpFile& dump, const RoleNames& names, Roles& roles) {
-  const auto add = [&](const TensorInfo& tensor, const std::string& because) {
-    roles.recorded.push_back(tensor);
-    roles.why.push_back("recorded: " + describe(tensor) + ", " + because);
+  const auto add = [&](const Recorded& recorded, const std::string& because) {
+    roles.recorded.push_back(recorded);
+    roles.why.push_back("recorded: " + (recorded.file.empty() ? "" : printable(recorded.file) + ": ") +
+                        describe(recorded.tensor) + (recorded.kind == RecordedKind::lse ? " (LSE)" : "") +
+                        ", " + because);
   };
-  for (const std::string& name : names.recorded) {
-    const TensorInfo& tensor = named(dump, "--recorded", name);
-    const bool twice = std::any_of(roles.recorded.begin(), roles.recorded.end(),
-                                   [&](const TensorInfo& other) { return other.name == tensor.name; });
-    if (const std::string why = not_log_probs(tensor, roles); !why.empty())
-      refuse(dump, "recorded log-probs " + describe(tensor) + " cannot be compared: " + why);
-    if (!twice) add(tensor, "named on the command line");
+  for (const Recorded& recorded : named_recorded(dump, names.recorded)) {
+    if (const std::string why = not_one_float_a_row(recorded.tensor, roles); !why.empty())
+      refuse(recorded.in(dump),
+             "recorded log-probs " + describe(recorded.tensor) + " cannot be compared: " + why);
+    add(recorded, "named on the command line");
   }
-  for (const TensorInfo* tensor : present(dump, log_prob_names)) {
+  for (const Recorded& recorded : listed_recorded(dump)) {
+    const TensorInfo& tensor = recorded.tensor;
     if (!names.recorded.empty()) {
-      if (std::find(names.recorded.begin(), names.recorded.end(), tensor->name) == names.recorded.end())
-        roles.why.push_back("not used: " + describe(*tensor) + " (--recorded names others)");
-    } else if (const std::string why = not_log_probs(*tensor, roles); why.empty()) {
-      add(*tensor, "a known name with one value a row");
+      if (std::none_of(roles.recorded.begin(), roles.recorded.end(),
+                       [&](const Recorded& used) { return used.name == tensor.name; }))
+        roles.why.push_back("not used: " + describe(tensor) + " (--recorded names others)");
+    } else if (const std::string why = not_one_float_a_row(tensor, roles); why.empty()) {
+      add(recorded, "a known name with one value a row");
     } else {
       // Nobody asked for this one: a tensor of that name for another purpose must not stop the audit.
-      const std::string text = describe(*tensor) + " is not compared: " + why;
+      const std::string text = describe(tensor) + " is not compared: " + why;
       roles.why.push_back("not used: " + text);
       roles.warnings.push_back(text);
     }
   }
   if (roles.recorded.empty())
     roles.why.push_back(
-        "recorded: nothing, so a run is a self-check only (known names: " + joined(log_prob_names) + ")");
+        "recorded: nothing, so a run is a self-check only (known names: " + known_recorded_names() + ")");
+}
+
+/// Without logits: the recorded tensors say how many rows there are, and all must say the same.
+void find_pairs(const DumpFile& dump, const RoleNames& names, Roles& roles) {
+  roles.recorded = names.recorded.empty() ? listed_recorded(dump) : named_recorded(dump, names.recorded);
+  require(roles.recorded.size() >= 2, Fault::input,
+          dump.shown_path() + ": no logits: wanted one of " + joined(logits_names) +
+              " (or name it with --logits), or at least two recorded tensors to compare with each other (" +
+              known_recorded_names() + ", or --recorded), the file has: " + list_of(dump.tensors()));
+  const TensorInfo& first = roles.recorded.front().tensor;
+  roles.leading = without_ones(first.shape);
+  if (roles.leading.size() != 2) roles.leading = {first.elements};
+  roles.rows = first.elements;
+  roles.batch = roles.leading.size() == 2 ? roles.leading[0] : 1;
+  roles.sequence = roles.leading.back();
+  require(roles.rows > 0, Fault::input,
+          dump.shown_path() + ": " + describe(first) + " is empty: there is nothing to compare");
+  roles.why.push_back("logits: none, so recorded tensors are compared with each other only");
+  for (const Recorded& recorded : roles.recorded) {
+    if (const std::string why = not_one_float_a_row(recorded.tensor, roles); !why.empty())
+      refuse(recorded.in(dump),
+             "not comparable with " + describe(first) + ": " + describe(recorded.tensor) + ": " + why);
+    roles.why.push_back("recorded: " + describe(recorded.tensor));
+  }
+}
+
+void find_temperature(const DumpFile& dump, Roles& roles) {
+  const TensorInfo* found = only_one(dump, "temperature", temperature_names);
+  if (!found) return;
+  const std::string wanted =
+      "wanted " + wanted_shape(roles) + ", or one a sequence, [" + std::to_string(roles.batch) + "]";
+  if (found->elements != roles.batch && !one_per_row(*found, roles))
+    refuse(dump, describe(*found) + " does not match the logits' rows, " + wanted);
+  if (!is_logits_dtype(found->dtype))
+    refuse(dump, describe(*found) + " has the wrong type, wanted BF16, F16, F32 or F64");
+  roles.temperature = *found;
+  roles.why.push_back("temperature: " + describe(*found) +
+                      (one_per_row(*found, roles) ? ", one a row" : ", one a sequence"));
+}
+
+bool is_whole(const TensorInfo& tensor) {
+  return tensor.dtype == Dtype::I32 || tensor.dtype == Dtype::I64 || tensor.dtype == Dtype::U32;
+}
+
+void find_kept_sets(const DumpFile& dump, Roles& roles) {
+  const TensorInfo* ids = dump.find("kept_ids");
+  const TensorInfo* offsets = dump.find("kept_offsets");
+  const TensorInfo* mask = dump.find("kept_mask");
+  if (offsets && !ids) refuse(dump, describe(*offsets) + " needs kept_ids, which it cuts into rows");
+  if (ids && mask)
+    refuse(dump, "both " + describe(*ids) + " and " + describe(*mask) +
+                     " say which tokens a sampler kept; wanted one");
+  if (ids && !is_whole(*ids)) refuse(dump, describe(*ids) + " has the wrong type, wanted I32, I64 or U32");
+  if (offsets) {
+    if (!is_whole(*offsets) || offsets->elements != roles.rows + 1)
+      refuse(dump, describe(*offsets) + " cannot cut kept_ids into rows, wanted " +
+                       std::to_string(roles.rows + 1) + " whole numbers, one more than rows");
+    roles.kept_offsets = *offsets;
+  } else if (ids && (ids->elements % roles.rows != 0 || ids->shape.size() != roles.leading.size() + 1 ||
+                     !std::equal(roles.leading.begin(), roles.leading.end(), ids->shape.begin()))) {
+    refuse(dump, describe(*ids) + " has no kept_offsets, so it must be " + shape_text(roles.leading) +
+                     " with one more dimension (negative ids fill up)");
+  }
+  if (ids) roles.kept_ids = *ids;
+  if (mask) {
+    const bool fits = mask->shape.size() == roles.leading.size() + 1 &&
+                      std::equal(roles.leading.begin(), roles.leading.end(), mask->shape.begin()) &&
+                      mask->shape.back() > 0 && mask->shape.back() <= roles.padded_vocab;
+    if (!fits || (mask->dtype != Dtype::BOOL && mask->dtype != Dtype::U8))
+      refuse(dump, describe(*mask) + " does not match the logits " + shape_text(roles.logits.shape) +
+                       ", wanted BOOL or U8 of that shape or with the real vocabulary last");
+    roles.kept_mask = *mask;
+  }
+  if (roles.has_kept_sets())
+    roles.why.push_back("kept set: " + describe(ids ? *ids : *mask) +
+                        ": log-probs are renormalised over the tokens that the sampler kept");
+}
+
+std::optional<TensorInfo> counterpart(const DumpFile& other, const std::string& name, Names names) {
+  if (const TensorInfo* tensor = other.find(name)) return *tensor;
+  const auto there = present(other, names);
+  if (there.size() != 1) return std::nullopt;
+  return *there.front();
 }
 
 }  // namespace
@@ -224,23 +304,43 @@ TensorInfo find_logits(const DumpFile& dump, const RoleNames& names) {
 
 Roles find_roles(const DumpFile& dump, const RoleNames& names) {
   Roles roles;
+  refuse_unsupported(dump);
+  const bool without_logits = names.logits.empty() && present(dump, logits_names).empty();
+  if (without_logits) {
+    find_pairs(dump, names, roles);
+    const bool has_targets =
+        !names.targets.empty() || names.targets_are_input_ids || !present(dump, shifted_names).empty();
+    if (has_targets) find_targets(dump, names, roles);
+    find_mask(dump, names, roles);
+    return roles;
+  }
   roles.logits = find_logits(dump, names);
   const auto& shape = roles.logits.shape;
   roles.padded_vocab = shape.back();
+  roles.leading.assign(shape.begin(), shape.end() - 1);
   roles.rows = roles.logits.elements / roles.padded_vocab;
   roles.batch = shape.size() == 3 ? shape[0] : 1;
   roles.sequence = roles.rows / roles.batch;
   roles.why.push_back("logits: " + describe(roles.logits) + ", " +
                       by_name_or_list(names.logits, logits_names));
-  refuse_unsupported(dump);
   find_targets(dump, names, roles);
   find_mask(dump, names, roles);
   find_recorded(dump, names, roles);
+  find_temperature(dump, roles);
+  find_kept_sets(dump, roles);
   for (const char* name : {"position_ids", "global_position"})
     if (dump.find(name))
       roles.warnings.push_back(std::string(name) +
                                " is not used: rows are taken in the order in which they are stored");
   return roles;
+}
+
+std::optional<TensorInfo> counterpart_targets(const DumpFile& other, const std::string& name) {
+  return counterpart(other, name, shifted_names);
+}
+
+std::optional<TensorInfo> counterpart_mask(const DumpFile& other, const std::string& name) {
+  return counterpart(other, name, mask_names);
 }
 
 }  // namespace drift

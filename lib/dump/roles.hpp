@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dump/dump_file.hpp"
+#include "dump/recorded.hpp"
 
 namespace drift {
 
@@ -20,22 +21,36 @@ struct RoleNames {
 };
 
 struct Roles {
-  TensorInfo logits;   ///< [T, V] or [B, S, V], BF16 F16 F32 F64
-  TensorInfo targets;  ///< one integer a row: I32 I64 U32
+  TensorInfo logits;   ///< [T, V] or [B, S, V], BF16 F16 F32 F64; nameless without logits
+  TensorInfo targets;  ///< one integer a row: I32 I64 U32; without logits it may be nameless: none
   std::optional<TensorInfo> mask;
-  std::vector<TensorInfo> recorded;  ///< one float a row each
+  std::vector<Recorded> recorded;         ///< one float a row each
+  std::optional<TensorInfo> temperature;  ///< one float a row or a sequence
+  std::optional<TensorInfo> kept_ids, kept_offsets,
+      kept_mask;                      ///< what a sampler kept of each row (kept_rows.hpp)
+  std::vector<std::int64_t> leading;  ///< [T] or [B, S]: the shape of one value a row
   std::int64_t batch = 1, sequence = 0;
   std::int64_t rows = 0;              ///< batch * sequence
-  std::int64_t padded_vocab = 0;      ///< the logits' last dimension
+  std::int64_t padded_vocab = 0;      ///< the logits' last dimension; 0: there are no logits, pairs only
   std::vector<std::string> why;       ///< one sentence a decision, for `inspect`
   std::vector<std::string> warnings;  ///< what is there and has no effect
+
+  bool has_logits() const { return padded_vocab > 0; }
+  bool has_kept_sets() const { return kept_ids || kept_mask; }
 };
 
 /// The logits alone. Throws as find_roles.
 TensorInfo find_logits(const DumpFile& dump, const RoleNames& names);
 
 /// Throws Fault::input naming what is missing, ambiguous or of the wrong shape or dtype, with the list of
-/// what is there.
+/// what is there. A dump without logits is one of pairs: at least two recorded tensors, with as many values
+/// each
+/// ("not comparable" otherwise). Opens other files that `names.recorded` speaks of.
 Roles find_roles(const DumpFile& dump, const RoleNames& names);
+
+/// The tensor of another file in the same role: of the same name as in the dump, else the only one of the
+/// list.
+std::optional<TensorInfo> counterpart_targets(const DumpFile& other, const std::string& name);
+std::optional<TensorInfo> counterpart_mask(const DumpFile& other, const std::string& name);
 
 }  // namespace drift

@@ -22,14 +22,13 @@ const char* name(Verdict verdict) {
 
 constexpr const char* rule =
     "rule: worse = the status fell (pass, drift, failed); a gate now fails or is no longer checked; a "
-    "recorded "
-    "tensor, or a\n      formula that NEW asks for, is no longer compared; on the same inputs, max_abs or "
-    "the "
-    "number of non-finite rows of a\n      quantity grew, or fewer rows were compared. better = one of these "
-    "the "
-    "other way, and nothing worse. NaN is larger than\n      any number; limits of a formula that NEW does "
-    "not "
-    "ask for may go.";
+    "recorded tensor, a\n      pair, or a formula that NEW asks for, is no longer compared; on the same "
+    "inputs, max_abs "
+    "or the number of non-finite\n      rows of a quantity grew, fewer rows were compared, or a pair became "
+    "a permutation. "
+    "better = one of these the other way, and\n      nothing worse. NaN is larger than any number; limits of "
+    "a formula that "
+    "NEW does not ask for may go.";
 
 struct PairResult {
   std::string text;

@@ -125,20 +125,21 @@ Findings compare_inputs(const Json& before, const Json& after, bool& same_inputs
     return out;
   }
   std::vector<std::string> differing;  // bits and meaning, not the names that they were stored under
-  for (const char* tensor : {"logits", "targets", "mask"})
+  for (const char* tensor : {"logits", "targets", "mask", "temperature"})
     for (const char* key : {"dtype", "shape", "digest"}) {
       const std::string was = shown(value_at(*a, {tensor, key})), is = shown(value_at(*b, {tensor, key}));
       if (was != is) differing.push_back(std::string(tensor) + "." + key + ": " + was + " -> " + is);
     }
-  for (const char* key : {"vocabulary", "rows", "active_rows"})
+  for (const char* key : {"vocabulary", "kept", "rows", "active_rows"})
     if (shown(value_at(*a, {key})) != shown(value_at(*b, {key})))
       differing.push_back(std::string(key) + ": " + shown(value_at(*a, {key})) + " -> " +
                           shown(value_at(*b, {key})));
   same_inputs = differing.empty();
   if (same_inputs) {
     out.say("inputs", {"same bits: " + shown(value_at(*a, {"rows"})) + " rows, " +
-                       shown(value_at(*a, {"active_rows"})) + " active, logits " +
-                       shown(value_at(*a, {"logits", "digest"}))});
+                       shown(value_at(*a, {"active_rows"})) + " active, " +
+                       (a->contains("logits") ? "logits " + shown(value_at(*a, {"logits", "digest"}))
+                                              : std::string("no logits"))});
     if (a->at("files") != b->at("files"))
       out.say("", {"files differ in name, size or header: " + shown(&a->at("files")) + " -> " +
                    shown(&b->at("files"))});

@@ -50,10 +50,26 @@ const std::vector<float>* column_of(const TokenTable& table, const std::string& 
 
 std::string position(const Json& report, std::size_t row) {
   const Json* shape = value_at(report, {"input", "logits", "shape"});
-  if (shape == nullptr || shape->size() != 3) return "";
+  std::size_t dimensions = 3;
+  if (shape == nullptr) {  // pairs alone: the targets have the logits' shape but for the vocabulary
+    shape = value_at(report, {"input", "targets", "shape"});
+    dimensions = 2;
+  }
+  if (shape == nullptr || shape->size() != dimensions) return "";
   const auto sequence = shape->at(1).get<std::size_t>();
   if (sequence == 0) return "";
   return ", position [" + std::to_string(row / sequence) + ", " + std::to_string(row % sequence) + "]";
+}
+
+/// ", target 5 -> 6" of one row; "" where neither report has the column.
+template <class T>
+std::string integer_text(const std::string& what, const std::vector<T>& was, const std::vector<T>& is,
+                         std::size_t row) {
+  if (was.empty() && is.empty()) return "";
+  const auto text = [&](const std::vector<T>& values) {
+    return values.empty() ? std::string("none") : std::to_string(values[row]);
+  };
+  return ", " + what + " " + text(was) + (text(was) == text(is) ? "" : " -> " + text(is));
 }
 
 std::string value_text(float value) { return shown(static_cast<double>(value)) + " " + bits_text(value); }
@@ -82,7 +98,11 @@ Findings compare_tokens(const StoredReport& before, const StoredReport& after) {
     if (difference) found.push_back(std::move(*difference));
   };
   keep(differing("active", rows, [&](std::size_t r) { return was->active[r] != is->active[r]; }));
-  keep(differing("target", rows, [&](std::size_t r) { return was->target[r] != is->target[r]; }));
+  if (was->target.size() == is->target.size())
+    keep(differing("target", was->target.size(),
+                   [&](std::size_t r) { return was->target[r] != is->target[r]; }));
+  else
+    apart = was->target.empty() ? "target (NEW)" : "target (OLD)";
   const std::size_t integers = found.size();
   for (const auto& [name, values] : was->values) {
     const std::vector<float>* now = column_of(*is, name);
@@ -107,11 +127,9 @@ Findings compare_tokens(const StoredReport& before, const StoredReport& after) {
     const std::size_t row = found[first].first;
     const std::string& column = found[first].column;
     texts.push_back("row " + std::to_string(row) + position(before.json, row) + ", column " + column +
-                    (was->active[row] ? "" : ", not active") + ", target " +
-                    std::to_string(was->target[row]) +
-                    (was->target[row] == is->target[row] ? "" : " -> " + std::to_string(is->target[row])) +
-                    ", owner TP rank " + std::to_string(was->owner[row]) +
-                    (was->owner[row] == is->owner[row] ? "" : " -> " + std::to_string(is->owner[row])));
+                    (was->active[row] ? "" : ", not active") +
+                    integer_text("target", was->target, is->target, row) +
+                    integer_text("owner TP rank", was->owner, is->owner, row));
     if (first >= integers) {
       const float a = (*column_of(*was, column))[row], b = (*column_of(*is, column))[row];
       texts.push_back("OLD " + value_text(a) + ", NEW " + value_text(b));

@@ -18,7 +18,19 @@ struct DigestOf {
   std::string name, digest;
 };
 
-/// Everything that was compared: "<formula> lse", "<formula> logp", "<recorded> vs <reference>".
+std::string title(const Json& pair) { return "pair " + pair.at("name").get<std::string>(); }
+
+/// The side of a pair that is a candidate's formula; "" if neither is.
+std::string formula_of(const Json& report, const Json& pair) {
+  if (const Json* candidates = value_at(report, {"candidates"}))
+    for (const Json& candidate : *candidates)
+      for (const char* key : {"a", "b"})
+        if (pair.at(key) == candidate.at("formula")) return pair.at(key).get<std::string>();
+  return "";
+}
+
+/// Everything that was compared: "<formula> lse", "<formula> logp", "<recorded> vs <reference>", "pair
+/// <a>:<b>".
 std::vector<Quantity> quantities(const Json& report) {
   std::vector<Quantity> out;
   if (const Json* candidates = value_at(report, {"candidates"}))
@@ -32,6 +44,8 @@ std::vector<Quantity> quantities(const Json& report) {
       for (const auto& [against, compared] : tensor.at("vs").items())
         out.push_back({tensor.at("name").get<std::string>() + " vs " + against,
                        against == "oracle" ? "" : against, &compared.at("drift")});
+  if (const Json* pairs = value_at(report, {"pairs"}))
+    for (const Json& pair : *pairs) out.push_back({title(pair), formula_of(report, pair), &pair.at("drift")});
   return out;
 }
 
@@ -141,15 +155,17 @@ std::string rejection(const Json& after, const std::string& formula) {
 
 /// What OLD compared must not drop out of sight; what NEW did not ask for may.
 void judge_lost(Findings& out, const Json& before, const Json& after) {
-  const Json* candidates = value_at(before, {"candidates"});
-  if (candidates == nullptr) return;
-  if (value_at(after, {"candidates"}) == nullptr) {
+  const auto compared_something = [](const Json& report) {
+    return value_at(report, {"candidates"}) != nullptr || value_at(report, {"pairs"}) != nullptr;
+  };
+  if (!compared_something(before)) return;
+  if (!compared_something(after)) {
     out.worse.push_back("NEW failed before anything was compared");
     return;
   }
-  const auto was_digests = digests(before), is_digests = digests(after);
+  const auto is_digests = digests(after);
   const auto is = quantities(after);
-  for (const Json& candidate : *candidates) {
+  for (const Json& candidate : before.value("candidates", Json::array())) {
     const auto formula = candidate.at("formula").get<std::string>();
     if (named(is, formula + " lse") == nullptr && asks_for(after, formula))
       out.worse.push_back("candidate " + formula + " is no longer computed" + rejection(after, formula));
@@ -164,6 +180,23 @@ void judge_lost(Findings& out, const Json& before, const Json& after) {
       if (named(is, name + " vs " + against) == nullptr && (against == "oracle" || asks_for(after, against)))
         out.worse.push_back("recorded " + name + " is no longer compared with " + against);
   }
+  for (const Json& pair : before.value("pairs", Json::array())) {
+    const std::string formula = formula_of(before, pair);
+    if (named(is, title(pair)) == nullptr && (formula.empty() || asks_for(after, formula)))
+      out.worse.push_back(title(pair) + " is no longer compared");
+  }
+}
+
+/// Pairs whose rows stopped belonging together, or belong together again.
+void judge_order(Findings& out, const Json& before, const Json& after) {
+  for (const Json& now : after.value("pairs", Json::array()))
+    for (const Json& old : before.value("pairs", Json::array())) {
+      if (old.at("name") != now.at("name") || old.at("permuted") == now.at("permuted")) continue;
+      const bool permuted = now.at("permuted").get<bool>();
+      (permuted ? out.worse : out.better)
+          .push_back(title(now) +
+                     (permuted ? ": one is a permutation of the other" : ": no permutation any more"));
+    }
 }
 
 }  // namespace
@@ -178,6 +211,7 @@ Findings compare_values(const Json& before, const Json& after, bool same_inputs)
     rows.push_back(row(now.name, old, &now));
     if (old != nullptr && same_inputs) judge(out, now.name, *old->drift, *now.drift);
   }
+  if (same_inputs) judge_order(out, before, after);
   for (const Quantity& old : was) {
     if (named(is, old.name) != nullptr) continue;
     rows.push_back(row(old.name, &old, nullptr));

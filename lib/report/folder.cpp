@@ -33,7 +33,8 @@ bool between(std::string_view name, std::string_view prefix, std::string_view su
 /// What a run writes, or left behind under a temporary name when it was killed.
 bool is_ours(std::string_view name) {
   std::string_view middle;
-  if (name == "aggregate.json" || name == "run.json" || name == "tokens.safetensors") return true;
+  for (const char* whole : {"aggregate.json", "explain.json", "run.json", "tokens.safetensors"})
+    if (name == whole) return true;
   if (between(name, "rank-", ".json", middle)) return middle.size() >= 4 && all_digits(middle);
   if (!between(name, ".drift-", ".tmp", middle)) return false;
   const std::size_t dash = middle.find('-');
@@ -87,7 +88,7 @@ std::string why_foreign(const std::string& path, const std::vector<std::string>&
 
 void remove_reports(const std::string& path, std::vector<std::string> names) {
   std::stable_partition(names.begin(), names.end(),
-                        [](const auto& name) { return name == "aggregate.json"; });
+                        [](const auto& name) { return name == "aggregate.json" || name == "explain.json"; });
   for (const std::string& name : names) {
     if (!is_ours(name)) continue;
     std::error_code error;
@@ -122,9 +123,14 @@ std::string ReportFolder::place(const std::string& out, const std::string& case_
 }
 
 bool ReportFolder::holds_failure(const std::string& path, const std::string& case_id) {
-  std::ifstream in(path + "/aggregate.json", std::ios::binary);
-  const Json json = Json::parse(in, nullptr, false);
-  return json.is_object() && json.value("case_id", Json()) == case_id && json.value("status", Json()) == "failed";
+  for (const char* name : {"/aggregate.json", "/explain.json"}) {
+    std::ifstream in(path + name, std::ios::binary);
+    const Json json = Json::parse(in, nullptr, false);
+    if (json.is_object() && json.value("case_id", Json()) == case_id &&
+        json.value("status", Json()) == "failed")
+      return true;
+  }
+  return false;
 }
 
 ReportFolder ReportFolder::prepare(const std::string& out, bool force, const std::string& case_id) {

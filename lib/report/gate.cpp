@@ -107,6 +107,15 @@ class Reader {
   std::size_t at_ = 0;
 };
 
+/// Whether a key of a path means the `index`-th object of a list, called `name`. Digits alone are an index,
+/// as in ReportValues.
+bool selects(const std::string& key, std::size_t index, const std::string& name) {
+  std::size_t at = 0;
+  const auto [stop, error] = std::from_chars(key.data(), key.data() + key.size(), at);
+  const bool by_index = error == std::errc() && stop == key.data() + key.size();
+  return by_index ? at == index : key == name;
+}
+
 bool holds(double value, Relation relation, double limit) {
   if (std::isnan(value)) return false;
   switch (relation) {
@@ -138,11 +147,12 @@ bool is_expression(const GateReport& gate) {
 
 bool is_about(const Gate& gate, std::size_t index, const std::string& name, const std::string& reference) {
   const std::vector<std::string>& path = gate.path;
-  if (path.size() < 4 || path[0] != "recorded" || path[2] != "vs" || path[3] != reference) return false;
-  std::size_t at = 0;  // digits alone are an index, as in ReportValues
-  const auto [stop, error] = std::from_chars(path[1].data(), path[1].data() + path[1].size(), at);
-  const bool by_index = error == std::errc() && stop == path[1].data() + path[1].size();
-  return by_index ? at == index : path[1] == name;
+  return path.size() >= 4 && path[0] == "recorded" && path[2] == "vs" && path[3] == reference &&
+         selects(path[1], index, name);
+}
+
+bool is_about_pair(const Gate& gate, std::size_t index, const std::string& name) {
+  return gate.path.size() >= 2 && gate.path[0] == "pairs" && selects(gate.path[1], index, name);
 }
 
 GateReport evaluate(const Gate& gate, const ReportValues& values) {

@@ -12,6 +12,9 @@
 #include "base/range.hpp"
 #include "base/value.hpp"
 #include "stats/drift.hpp"
+#include "stats/mismatch.hpp"
+#include "stats/noise.hpp"
+#include "stats/strata.hpp"
 
 namespace drift {
 
@@ -26,6 +29,8 @@ struct Token {
 struct Compared {
   Drift drift;
   std::vector<Token> worst;
+  std::optional<Noise> noise{};  ///< log-probs against the oracle: |d| in units of the logits' own rounding
+  std::vector<Strata> strata{};  ///< log-probs that the user's system recorded
 };
 
 struct LseLogp {
@@ -44,7 +49,32 @@ struct CandidateReport {
 
 struct RecordedReport {
   std::string name, dtype, digest;
-  std::vector<std::pair<std::string, Compared>> vs;  ///< "oracle", then formula ids
+  std::string file;                                  ///< as typed; "": the dump itself
+  std::string kind = "logp";                         ///< logp | lse
+  std::vector<std::pair<std::string, Compared>> vs;  ///< "oracle", then formula ids; empty without logits
+};
+
+/// Two columns of one row order against each other; d = a - b. a is the training side where names tell.
+struct PairReport {
+  std::string name, a, b;     ///< name: "a:b"; a, b: recorded names, "oracle" or formula ids
+  std::string kind = "logp";  ///< logp | lse
+  bool permuted = false;      ///< the same values in another order: rows do not belong together
+  Compared compared;
+  std::optional<Mismatch> metrics;  ///< log-probs only
+  std::vector<std::pair<std::string, double>>
+      framework_metrics;  ///< with --metric-names: the framework's own names
+};
+
+/// Of the vocabulary distribution of the active rows (--row-stats).
+struct RowStatReport {
+  double mean = 0, least = 0, greatest = 0;
+};
+
+/// What top-k, top-p, min-p or kept sets left of the vocabulary in the active rows.
+struct KeptReport {
+  std::string from;                   ///< "top_k 50, top_p 0.9", "kept_ids", "kept_mask"
+  std::int64_t fewest = 0, most = 0;  ///< columns kept in a row
+  std::int64_t boundary_rows = 0;     ///< rows in which fp32 rounding could move the top-p boundary
 };
 
 struct GateReport {
@@ -79,9 +109,10 @@ struct InputReport {
     std::int64_t bytes = 0;
   };
   std::vector<File> files;
-  TensorReport logits, targets;
+  std::optional<TensorReport> logits, targets;  ///< absent where only pairs are compared
   std::int64_t rounded_values = 0;
-  std::optional<TensorReport> mask;
+  std::optional<TensorReport> mask, temperature;
+  std::optional<KeptReport> kept;
   std::int64_t real_vocab = 0, padded_vocab = 0;
   std::int64_t rows = 0, active_rows = 0, masked_values = 0;
   std::vector<NonfiniteRow> nonfinite;  ///< of active rows, first 16
@@ -106,6 +137,7 @@ struct OracleReport {
   std::int64_t certified_rows = 0;
   double lse_worst = 0, logp_worst = 0;
   LseLogp digests;
+  std::optional<RowStatReport> entropy{}, sum_p2{};  ///< --row-stats
 };
 
 struct ErrorReport {
@@ -141,6 +173,7 @@ struct AggregateReport {
   std::optional<std::vector<CandidateReport>> candidates;
   std::optional<std::vector<std::pair<std::string, std::string>>> rejected;  ///< formula, reason
   std::optional<std::vector<RecordedReport>> recorded;
+  std::optional<std::vector<PairReport>> pairs;
   std::optional<std::vector<GateReport>> gates;
   std::optional<std::vector<RankEntry>> ranks;
   Environment environment;

@@ -21,6 +21,10 @@ std::string title(const Json& item) {
 }
 
 const Json* item_of(const Json& list, const std::string& key) {
+  // The bins of a stratum are called "0" and "1", too: there a name comes before an index.
+  const bool bins = !list.empty() && list.front().is_object() && list.front().contains("mismatch_count");
+  for (const Json& item : list)
+    if (bins && title(item) == key) return &item;
   std::size_t index = 0;
   const auto [stop, error] = std::from_chars(key.data(), key.data() + key.size(), index);
   if (error == std::errc() && stop == key.data() + key.size())
@@ -122,12 +126,13 @@ double ReportValues::number(const std::vector<std::string>& path, const std::str
 }
 
 std::int64_t ReportValues::left_out(const std::vector<std::string>& path) const {
-  if (path.size() < 5 || path[0] != "recorded") return 0;
+  // recorded, NAME, vs, REFERENCE, or pairs, NAME: what leads to a comparison
+  const std::size_t length = path[0] == "recorded" ? 4 : path[0] == "pairs" ? 2 : path.size();
+  if (path.size() <= length) return 0;
   const std::string& last = path.back();
   if (last == "count" || last == "nonfinite") return 0;
   const Json* at = &state_->json;
-  for (std::size_t i = 0; i < 4 && at != nullptr; ++i)
-    at = step(*at, path[i]);  // recorded, NAME, vs, REFERENCE
+  for (std::size_t i = 0; i < length && at != nullptr; ++i) at = step(*at, path[i]);
   const Json* nonfinite = at == nullptr ? nullptr : step(*at, "nonfinite");
   return nonfinite != nullptr && nonfinite->is_number_integer() ? nonfinite->get<std::int64_t>() : 0;
 }

@@ -8,7 +8,7 @@
 namespace drift {
 
 struct Schema {
-  std::string name;  ///< "aggregate", "rank", "run"
+  std::string name;  ///< "aggregate", "explain", "rank", "run"
   std::string text;  ///< of schemas/<name>.schema.json
 };
 

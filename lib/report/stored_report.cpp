@@ -97,6 +97,12 @@ void check_recorded(const Place& recorded) {
   recorded.at("vs").each_key([](const Place& compared) { check_stats(compared.at("drift")); });
 }
 
+void check_pair(const Place& pair) {
+  for (const char* key : {"name", "a", "b"}) pair.at(key).text();
+  pair.at("permuted").flag();
+  check_stats(pair.at("drift"));
+}
+
 void check_rejected(const Place& rejected) {
   for (const char* key : {"formula", "reason"}) rejected.at(key).text();
 }
@@ -111,8 +117,12 @@ void check_gate(const Place& gate) {
 void check_input(const Place& input) {
   input.at("files").list();
   for (const char* key : {"rows", "active_rows"}) input.at(key).whole();
-  input.at("logits").at("shape").each([](const Place& size) { size.whole(); });
-  for (const char* key : {"targets", "mask"})
+  const auto check_tensor = [](const Place& tensor) {
+    tensor.at("shape").each([](const Place& size) { size.whole(); });
+  };
+  for (const char* key : {"logits", "targets"})
+    if (input.has(key)) check_tensor(input.at(key));
+  for (const char* key : {"mask", "temperature"})
     if (input.has(key)) input.at(key).object();
 }
 
@@ -126,10 +136,14 @@ void check_form(const Place& report, bool failed) {
   // A failed run stops somewhere: what it did not reach is absent.
   const auto reached = [&](const char* key) { return !failed || report.has(key); };
   if (reached("input")) check_input(report.at("input"));
-  if (reached("oracle")) check_digests(report.at("oracle").at("digests"));
-  if (reached("candidates")) report.at("candidates").each(check_candidate);
-  if (reached("rejected")) report.at("rejected").each(check_rejected);
+  // Nor is there anything to compute where the dump has no logits: pairs stand alone.
+  const bool pairs_alone = report.has("pairs") && report.has("input") && !report.at("input").has("logits");
+  const auto computed = [&](const char* key) { return (reached(key) && !pairs_alone) || report.has(key); };
+  if (computed("oracle")) check_digests(report.at("oracle").at("digests"));
+  if (computed("candidates")) report.at("candidates").each(check_candidate);
+  if (computed("rejected")) report.at("rejected").each(check_rejected);
   if (reached("recorded")) report.at("recorded").each(check_recorded);
+  if (report.has("pairs")) report.at("pairs").each(check_pair);
   if (reached("gates")) report.at("gates").each(check_gate);
 }
 

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "report/explain_report.hpp"
 #include "report/report.hpp"
 
 namespace drift {
@@ -15,5 +16,6 @@ inline constexpr const char* schema_version = "1.0";
 std::string to_json(const AggregateReport& report);
 std::string to_json(const RankReport& report);
 std::string to_json(const RunInfo& info);
+std::string to_json(const ExplainReport& report);
 
 }  // namespace drift

@@ -37,9 +37,10 @@ void write_tokens(const std::string& path, const TokenColumns& columns) {
   const std::size_t rows = columns.active.size();
   std::vector<std::int64_t> row(rows);
   std::iota(row.begin(), row.end(), std::int64_t{0});
-  std::vector<TensorData> tensors{
-      tensor<std::int64_t>("row", Dtype::I64, row, rows), tensor("active", Dtype::BOOL, columns.active, rows),
-      tensor("target", Dtype::I64, columns.target, rows), tensor("owner", Dtype::I32, columns.owner, rows)};
+  std::vector<TensorData> tensors{tensor<std::int64_t>("row", Dtype::I64, row, rows),
+                                  tensor("active", Dtype::BOOL, columns.active, rows)};
+  if (!columns.target.empty()) tensors.push_back(tensor("target", Dtype::I64, columns.target, rows));
+  if (!columns.owner.empty()) tensors.push_back(tensor("owner", Dtype::I32, columns.owner, rows));
   std::set<std::string> taken{"row", "active", "target", "owner"};
   for (const auto& [name, values] : columns.values) {
     std::string free = name;
@@ -57,8 +58,8 @@ TokenTable read_tokens(const std::string& path) {
   const std::int64_t rows = first->shape[0];
   TokenTable out;
   out.active = column<std::uint8_t>(file, "active", Dtype::BOOL, rows);
-  out.target = column<std::int64_t>(file, "target", Dtype::I64, rows);
-  out.owner = column<std::int32_t>(file, "owner", Dtype::I32, rows);
+  if (file.find("target") != nullptr) out.target = column<std::int64_t>(file, "target", Dtype::I64, rows);
+  if (file.find("owner") != nullptr) out.owner = column<std::int32_t>(file, "owner", Dtype::I32, rows);
   for (const TensorInfo& info : file.tensors())
     if (info.dtype == Dtype::F32)
       out.values.emplace_back(info.name, column<float>(file, info.name, Dtype::F32, rows));

@@ -53,6 +53,30 @@ std::int64_t count(std::span<const Range> ranges) {
   return rows;
 }
 
+std::vector<std::int32_t> cp_chunks(std::int64_t batch, std::int64_t sequence, int cp, CpLayout layout) {
+  const std::int64_t rows = batch * sequence;
+  std::vector<std::int32_t> out(static_cast<std::size_t>(rows));
+  const auto mark = [&](std::int64_t first, Range part, int chunk) {
+    std::fill(out.begin() + first + part.begin, out.begin() + first + part.end, chunk);
+  };
+  if (layout == CpLayout::contiguous) {
+    for (int rank = 0; rank < cp; ++rank) mark(0, even_part(rows, cp, rank), rank);
+    return out;
+  }
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (int chunk = 0; chunk < 2 * cp; ++chunk)
+      mark(b * sequence, even_part(sequence, 2 * cp, chunk), chunk);
+  return out;
+}
+
+std::vector<std::int64_t> row_numbers(std::span<const Range> ranges) {
+  std::vector<std::int64_t> out;
+  out.reserve(static_cast<std::size_t>(count(ranges)));
+  for (const Range& range : ranges)
+    for (std::int64_t row = range.begin; row < range.end; ++row) out.push_back(row);
+  return out;
+}
+
 std::vector<Range> slice(std::span<const Range> ranges, Range part) {
   std::vector<Range> out;
   std::int64_t seen = 0;

@@ -36,13 +36,20 @@ VocabBounds even_bounds(std::int64_t padded_vocab, int tp);
 
 enum class CpLayout { contiguous, zigzag };
 
-/// The rows of the flattened [batch * sequence] dump that `cp_rank` owns, as ascending disjoint non-empty ranges.
-/// contiguous: one part of [0, batch * sequence). zigzag: per sequence 2 * cp chunks (the first S mod 2cp one longer),
-/// chunk c goes to rank c < cp ? c : 2cp - 1 - c (Megatron's load-balanced order).
+/// The rows of the flattened [batch * sequence] dump that `cp_rank` owns, as ascending disjoint non-empty
+/// ranges. contiguous: one part of [0, batch * sequence). zigzag: per sequence 2 * cp chunks (the first S mod
+/// 2cp one longer), chunk c goes to rank c < cp ? c : 2cp - 1 - c (Megatron's load-balanced order).
 std::vector<Range> cp_rows(std::int64_t batch, std::int64_t sequence, int cp, int cp_rank, CpLayout layout);
+
+/// The CP chunk that each row lies in: the CP rank for contiguous, the chunk of its sequence (0 to 2 * cp -
+/// 1) for zigzag.
+std::vector<std::int32_t> cp_chunks(std::int64_t batch, std::int64_t sequence, int cp, CpLayout layout);
 
 /// Number of rows in `ranges`.
 std::int64_t count(std::span<const Range> ranges);
+
+/// Every row in `ranges`, in order.
+std::vector<std::int64_t> row_numbers(std::span<const Range> ranges);
 
 /// The sub-ranges that hold elements [part.begin, part.end) of the rows in `ranges`, counted in order.
 std::vector<Range> slice(std::span<const Range> ranges, Range part);

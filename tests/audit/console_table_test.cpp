@@ -18,8 +18,8 @@ AggregateReport passing() {
   report.case_sources = {{"dump", "option"}, {"temperature", "metadata"}};
   report.topology = AggregateReport::Topology{.world = 4, .tp = 2, .cp = 2, .cp_layout = "zigzag"};
   InputReport input;
-  input.logits = {.name = "logits", .dtype = "BF16", .digest = "", .shape = {2, 3, 8}};
-  input.targets.name = "targets";
+  input.logits = TensorReport{.name = "logits", .dtype = "BF16", .digest = "", .shape = {2, 3, 8}};
+  input.targets = TensorReport{.name = "targets", .dtype = "I64", .digest = "", .shape = {2, 3}};
   input.real_vocab = 6;
   input.padded_vocab = 8;
   input.rows = 6;
@@ -229,7 +229,7 @@ TEST_CASE("console_table: recorded values that are not finite are seen, in the t
 TEST_CASE("console_table: no name breaks a line or speaks to the terminal") {
   AggregateReport report = passing();
   report.case_values[0].second = std::string("d\n\x1b[31m.safetensors");
-  report.input->logits.name = "a\nPASS: b";
+  report.input->logits->name = "a\nPASS: b";
   report.recorded = {{.name = "x\ry", .dtype = "F32", .digest = "", .vs = {{"oracle", Compared{}}}}};
   const std::vector<std::string> warnings{"odd\x1b"};
   for (const std::string& line : console_table(report, "out\n", warnings))

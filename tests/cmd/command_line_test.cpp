@@ -39,6 +39,10 @@ TEST_CASE("command line: every option of run reaches its field") {
                                               "0,5,9",
                                               "--formula",
                                               "fixed-tree,megatron-unfused",
+                                              "--plugin",
+                                              "./one.so",
+                                              "--plugin",
+                                              "./two,three.so",
                                               "--backend",
                                               "cpu",
                                               "--transport",
@@ -53,6 +57,12 @@ TEST_CASE("command line: every option of run reaches its field") {
                                               "8",
                                               "--padding",
                                               "include",
+                                              "--top-k",
+                                              "50",
+                                              "--top-p",
+                                              "0.9",
+                                              "--min-p",
+                                              "0.05",
                                               "--logits",
                                               "L",
                                               "--targets",
@@ -61,6 +71,10 @@ TEST_CASE("command line: every option of run reaches its field") {
                                               "M",
                                               "--recorded",
                                               "A,B",
+                                              "--pair",
+                                              "A:B",
+                                              "--pair",
+                                              "oracle:A",
                                               "--targets-are",
                                               "input-ids",
                                               "--ignore-index",
@@ -69,6 +83,11 @@ TEST_CASE("command line: every option of run reaches its field") {
                                               "4",
                                               "--worst",
                                               "3",
+                                              "--row-stats",
+                                              "--metric-names",
+                                              "verl",
+                                              "--strata",
+                                              "logp,position",
                                               "--atol",
                                               "1e-5",
                                               "--rtol",
@@ -96,6 +115,7 @@ TEST_CASE("command line: every option of run reaches its field") {
   CHECK(config.cp_layout == "zigzag");
   CHECK(config.vocab_bounds == std::vector<std::int64_t>{0, 5, 9});
   CHECK(config.formula == std::vector<std::string>{"fixed-tree", "megatron-unfused"});
+  CHECK(config.plugin == std::vector<std::string>{"./one.so", "./two,three.so"});
   CHECK(config.backend == "cpu");
   CHECK(config.transport == "mpi");
   CHECK(config.candidate_dtype == "bf16");
@@ -103,14 +123,21 @@ TEST_CASE("command line: every option of run reaches its field") {
   CHECK(config.temperature_order == "native");
   CHECK(config.real_vocab == 8);
   CHECK(config.padding == "include");
+  CHECK(config.top_k == 50);
+  CHECK(config.top_p == 0.9);
+  CHECK(config.min_p == 0.05);
   CHECK(config.logits == "L");
   CHECK(config.targets == "T");
   CHECK(config.mask == "M");
   CHECK(config.recorded == std::vector<std::string>{"A", "B"});
+  CHECK(config.pair == std::vector<std::string>{"A:B", "oracle:A"});
   CHECK(config.targets_are == "input-ids");
   CHECK(config.ignore_index == -1);
   CHECK(config.rows_per_chunk == 4);
   CHECK(config.worst == 3);
+  CHECK(config.row_stats);
+  CHECK(config.metric_names == "verl");
+  CHECK(config.strata == std::vector<std::string>{"logp", "position"});
   CHECK(config.atol == 1e-5);
   CHECK(config.rtol == 0);
   CHECK(config.gate == std::vector<std::string>{"a == 1", "b[\"x,y\"] < 2"});
@@ -135,7 +162,7 @@ TEST_CASE("command line: options may stand before the dump, and take exactly one
 TEST_CASE("command line: what cannot be understood is a usage error that says which word") {
   CHECK(says(refusal({}), "command"));
   CHECK(says(refusal({"rum", "d"}), "did you mean run?"));
-  CHECK(says(refusal({"nothing"}), "wanted one of run, plan"));
+  CHECK(says(refusal({"nothing"}), "wanted one of run, explain, plan"));
   CHECK(says(refusal({"--no-such"}), "--no-such"));
   CHECK(says(refusal({"run"}), "DUMP"));
   CHECK(says(refusal({"run", "d", "e"}), "e"));

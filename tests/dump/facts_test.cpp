@@ -131,11 +131,23 @@ TEST_CASE("facts: sizes of the vocabulary under their other names") {
   CHECK(read_facts(with(scratch, {{"vocab_size", "4"}, {"real_vocab_size", "4"}})).warnings.empty());
 }
 
-TEST_CASE("facts: sampling from part of the vocabulary cannot be audited yet") {
+TEST_CASE("facts: what a sampler kept, and whether log-probs are over it") {
   const Scratch scratch;
-  CHECK(contains(refusal(scratch, {{"top_k", "50"}}), "cannot be audited yet"));
-  CHECK(contains(refusal(scratch, {{"top_p", "0.95"}}), "cannot be audited yet"));
-  CHECK(contains(refusal(scratch, {{"min_p", "0.05"}}), "cannot be audited yet"));
+  const DumpFacts facts = read_facts(
+      with(scratch,
+           {{"top_k", "50"}, {"top_p", "0.95"}, {"min_p", "0.05"}, {"logprob_mode", "processed_logprobs"}}));
+  CHECK(facts.top_k == 50);
+  CHECK(facts.top_p == 0.95);
+  CHECK(facts.min_p == 0.05);
+  CHECK(facts.logprob_mode == "processed");
+  CHECK(read_facts(with(scratch, {{"logprobs_mode", "raw_logprobs"}})).logprob_mode == "raw");
+  CHECK_FALSE(read_facts(with(scratch, {{"note", "none"}})).logprob_mode.has_value());
+  for (const std::string value : {"0", "1.5", "-0.1", "nan", "None"})
+    CHECK(contains(refusal(scratch, {{"top_p", value}}), "wanted a number above 0 and at most 1"));
+  for (const std::string value : {"1", "-0.1", "inf"})
+    CHECK(contains(refusal(scratch, {{"min_p", value}}), "wanted a number from 0 to below 1"));
+  CHECK(contains(refusal(scratch, {{"top_k", "-2"}}), "wanted a whole number of at least -1"));
+  CHECK(contains(refusal(scratch, {{"logprob_mode", "logits"}}), "wanted raw, processed"));
 }
 
 }  // namespace

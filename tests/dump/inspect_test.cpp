@@ -53,11 +53,11 @@ TEST_CASE("inspect: why run would refuse, each reason once") {
   const Scratch scratch;
   const std::array<float, 6> values{0, 1, 2, 3, 4, 5};
   const std::vector<TensorData> tensors{{"logits", Dtype::F32, {2, 3}, std::as_bytes(std::span(values))}};
-  write_dump(scratch.path("d"), tensors, {{"top_k", "50"}, {"\x1b]0;", "\x1b[2J"}});
+  write_dump(scratch.path("d"), tensors, {{"top_p", "5"}, {"\x1b]0;", "\x1b[2J"}});
   const std::string report = inspect_report(DumpFile::open(scratch.path("d")), {});
   INFO(report);
   CHECK(contains(report, "no targets: wanted one of"));
-  CHECK(contains(report, "\"top_k\": 50 means sampling from part of the vocabulary"));
+  CHECK(contains(report, "\"top_p\": seen \"5\", wanted a number above 0"));
   CHECK(contains(report, "6 values: 0 NaN"));
   CHECK_FALSE(contains(report, "\x1b"));
 }

@@ -183,15 +183,72 @@ TEST_CASE("roles: token ids by a typed name are a question too, until --targets-
 
 TEST_CASE("roles: what would give a wrong number cannot be audited yet") {
   const Maker make;
-  CHECK(
-      contains(refusal(make({logits, targets, {"temperature", Dtype::F32, {6}}})), "cannot be audited yet"));
-  CHECK(contains(refusal(make({logits, targets, {"temperatures", Dtype::F32, {2}}})), "temperature per row"));
   CHECK(contains(refusal(make({logits, targets, {"cu_seqlens_q_padded", Dtype::I32, {3}}})),
                  "packed sequences"));
-  CHECK(contains(refusal(make({logits, targets, {"kept_ids", Dtype::I32, {3}}})), "truncated vocabulary"));
   const Roles roles = find_roles(make({logits, targets, {"position_ids", Dtype::I64, {2, 3}}}), {});
   REQUIRE(roles.warnings.size() == 1);
   CHECK(contains(roles.warnings[0], "position_ids is not used"));
+}
+
+TEST_CASE("roles: a temperature per row or per sequence, and nothing else") {
+  const Maker make;
+  const auto with = [&](const TensorSpec& temperature) { return make({logits, targets, temperature}); };
+  CHECK(find_roles(with({"temperature", Dtype::F32, {6}}), {}).temperature->name == "temperature");
+  CHECK(find_roles(with({"temperatures", Dtype::BF16, {2, 3}}), {}).temperature.has_value());
+  CHECK(find_roles(with({"temperatures", Dtype::F32, {2}}), {}).temperature.has_value());
+  CHECK(contains(refusal(with({"temperature", Dtype::F32, {3}})), "one a sequence, [2]"));
+  CHECK(contains(refusal(with({"temperature", Dtype::I32, {6}})), "wrong type"));
+}
+
+TEST_CASE("roles: kept sets come as ids with offsets, as ids filled up, or as a mask") {
+  const Maker make;
+  const TensorSpec offsets{"kept_offsets", Dtype::I32, {7}};
+  CHECK(find_roles(make({logits, targets, {"kept_ids", Dtype::I32, {9}}, offsets}), {}).has_kept_sets());
+  CHECK(find_roles(make({logits, targets, {"kept_ids", Dtype::I64, {2, 3, 4}}}), {}).has_kept_sets());
+  CHECK(find_roles(make({logits, targets, {"kept_mask", Dtype::BOOL, {2, 3, 5}}}), {}).has_kept_sets());
+  CHECK(find_roles(make({logits, targets, {"kept_mask", Dtype::U8, {2, 3, 4}}}), {}).has_kept_sets());
+  CHECK(contains(refusal(make({logits, targets, offsets})), "needs kept_ids"));
+  CHECK(contains(refusal(make({logits, targets, {"kept_ids", Dtype::I32, {9}}})), "no kept_offsets"));
+  CHECK(contains(refusal(make({logits, targets, {"kept_ids", Dtype::F32, {2, 3, 4}}})), "wrong type"));
+  CHECK(contains(
+      refusal(make({logits, targets, {"kept_ids", Dtype::I32, {9}}, {"kept_offsets", Dtype::I32, {6}}})),
+      "wanted 7 whole numbers"));
+  CHECK(contains(refusal(make({logits, targets, {"kept_mask", Dtype::BOOL, {2, 3, 6}}})), "does not match"));
+  CHECK(contains(
+      refusal(
+          make({logits, targets, {"kept_ids", Dtype::I64, {2, 3, 4}}, {"kept_mask", Dtype::U8, {2, 3, 4}}})),
+      "wanted one"));
+}
+
+TEST_CASE("roles: without logits, recorded tensors say how many rows there are") {
+  const Maker make;
+  const TensorSpec train{"old_log_probs", Dtype::F32, {2, 3}}, rollout{"rollout_log_probs", Dtype::BF16, {6}};
+  const Roles pairs = find_roles(make({train, rollout}), {});
+  CHECK_FALSE(pairs.has_logits());
+  CHECK(pairs.rows == 6);
+  CHECK(pairs.batch == 2);
+  CHECK(pairs.targets.name.empty());
+  REQUIRE(pairs.recorded.size() == 2);
+  CHECK(pairs.recorded[0].name == "old_log_probs");
+  CHECK(find_roles(make({train, rollout, targets}), {}).targets.name == "targets");
+  CHECK(contains(refusal(make({train})), "at least two recorded tensors"));
+  CHECK(contains(refusal(make({train, {"rollout_log_probs", Dtype::F32, {2, 4}}})), "not comparable"));
+  CHECK(contains(refusal(make({{"old_log_probs", Dtype::F32, {0}}, {"rollout_log_probs", Dtype::F32, {0}}})),
+                 "is empty"));
+}
+
+TEST_CASE("recorded: a word is a tensor's name before it is a file and a name, and may say what it holds") {
+  const Maker make;
+  const DumpFile dump = make({logits, targets, {"a:b", Dtype::F32, {6}}, {"c", Dtype::F32, {6}}});
+  const auto found = named_recorded(dump, {"a:b", "c=lse", "c=lse"});
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].name == "a:b");
+  CHECK(found[0].kind == RecordedKind::logp);
+  CHECK(found[1].kind == RecordedKind::lse);
+  CHECK(word_of(found[1]) == "c=lse");
+  CHECK(error_of([&] { named_recorded(dump, {"c", "c=lse"}); }).fault() == Fault::usage);
+  CHECK(error_of([&] { named_recorded(dump, {"gone.safetensors:c"}); }).fault() == Fault::io);
+  CHECK(error_of([&] { named_recorded(dump, {"nothing"}); }).fault() == Fault::input);
 }
 
 }  // namespace

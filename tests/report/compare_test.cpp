@@ -184,7 +184,7 @@ TEST_CASE("compare: drift stands in columns, three digits a number") {
 
 TEST_CASE("compare: different inputs are said aloud and their drift is not judged") {
   Pair pair;
-  pair.after.input->logits.digest = std::string(32, 'd');
+  pair.after.input->logits->digest = std::string(32, 'd');
   pair.after.candidates->front().lse.drift.max_abs = 1;
   check(pair.compare(), 0, "same", {"NOT COMPARABLE: the inputs differ", "logits.digest: \"bbbb"});
   pair.after.status = "drift";
@@ -195,7 +195,7 @@ TEST_CASE("compare: different inputs are said aloud and their drift is not judge
 TEST_CASE("compare: a file of another name with the same tensors is the same input") {
   Pair pair;
   pair.after.input->files[0].name = "copy.safetensors";
-  pair.after.input->logits.name = "student_logits";
+  pair.after.input->logits->name = "student_logits";
   check(pair.compare(), 0, "same", {"same bits", "files differ in name, size or header"});
 }
 
@@ -327,6 +327,66 @@ TEST_CASE("compare: targets, masks and columns that only one report has") {
   pair.new_tokens.target.resize(2);
   pair.new_tokens.owner.resize(2);
   check(pair.compare(), 0, "same", {"not comparable: 8 rows in OLD, 2 in NEW"});
+}
+
+TEST_CASE("compare: pairs are judged like recorded tensors, with and without logits") {
+  for (const auto& sample : {samples::pairs_alone, samples::with_extras}) {
+    Pair pair;
+    pair.before = pair.after = sample();
+    const std::string name = "pair log_probs:rollout_logprobs";
+    check(pair.compare(), 0, "same", {name, "same bits: 8 rows"});
+    pair.after.pairs->front().compared.drift.max_abs = 1;
+    check(pair.compare(), 1, "worse", {"worse:  " + name + ": max_abs 1e-06 -> 1\n"});
+    std::swap(pair.before, pair.after);
+    check(pair.compare(), 0, "better", {"better: " + name + ": max_abs 1 -> 1e-06\n"});
+    pair.before = pair.after = sample();
+    pair.after.pairs->front().compared.drift.nonfinite = 1;
+    check(pair.compare(), 1, "worse", {"worse:  " + name + ": nonfinite 0 -> 1\n"});
+    pair.before = pair.after = sample();
+    pair.after.pairs->front().permuted = true;
+    check(pair.compare(), 1, "worse", {"worse:  " + name + ": one is a permutation of the other\n"});
+    std::swap(pair.before, pair.after);
+    check(pair.compare(), 0, "better", {"better: " + name + ": no permutation any more\n"});
+    pair.before = pair.after = sample();
+    pair.after.pairs->erase(pair.after.pairs->begin());
+    check(pair.compare(), 1, "worse", {"worse:  " + name + " is no longer compared\n", "1e-06 -> none"});
+    pair.before = pair.after = sample();
+    pair.after.input->targets->digest = samples::hex_a;
+    pair.after.pairs->front().compared.drift.max_abs = 1;
+    check(pair.compare(), 0, "same", {"NOT COMPARABLE", "targets.digest"});
+  }
+}
+
+TEST_CASE("compare: a pair with a formula may go with the formula") {
+  Pair pair;
+  pair.before.pairs = std::vector{samples::pair()};
+  pair.before.pairs->front().name = "megatron-unfused:rollout_logprobs";
+  pair.before.pairs->front().a = "megatron-unfused";
+  check(pair.compare(), 0, "same",
+        {"pair megatron-unfused:rollout_logprobs: no longer compared, NEW did not ask"});
+  pair.after.case_values[3].second = std::vector<std::string>{"all"};
+  check(pair.compare(), 1, "worse", {"pair megatron-unfused:rollout_logprobs is no longer compared\n"});
+}
+
+TEST_CASE("compare: a run without logits after one with logits is worse, and a failure of pairs says so") {
+  Pair pair;
+  pair.after = samples::pairs_alone();
+  check(pair.compare(), 1, "worse", {"worse:  candidate fixed-tree is no longer computed", "NOT COMPARABLE"});
+  pair.before = samples::pairs_alone();
+  pair.after = samples::bare();
+  check(pair.compare(), 1, "worse", {"worse:  NEW failed before anything was compared\n"});
+}
+
+TEST_CASE("compare: tokens without targets and owners") {
+  Pair pair;
+  pair.before = pair.after = samples::pairs_alone();
+  for (Tokens* tokens : {&pair.old_tokens, &pair.new_tokens}) tokens->owner.clear();
+  pair.new_tokens.lse[6] = 13.0f;
+  check(pair.compare(), 0, "same", {"row 6, position [0, 6], column fixed-tree_lse, target 150\n"});
+  pair.new_tokens.target.clear();
+  check(pair.compare(), 0, "same", {"target 150 -> none\n", "columns of one report only: target (OLD)"});
+  pair.old_tokens.target.clear();
+  check(pair.compare(), 0, "same", {"row 6, position [0, 6], column fixed-tree_lse\n"});
 }
 
 TEST_CASE("compare: folders of reports are matched by name") {

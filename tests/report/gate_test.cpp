@@ -137,6 +137,64 @@ TEST_CASE("gate: a recorded comparison with rows that are not finite passes no g
   CHECK_FALSE(run_gate("recorded.rollout_logprobs.vs.oracle.nonfinite == 0", report).passed);
 }
 
+TEST_CASE("gate: paths into pairs, metrics, strata and noise") {
+  const AggregateReport report = samples::with_extras();
+  for (const auto& [path, value] : std::vector<std::pair<std::string, double>>{
+           {"pairs.log_probs:rollout_logprobs.metrics.k3", 1e-4},
+           {"pairs.log_probs:rollout_logprobs.max_abs", 1e-6},
+           {"pairs.log_probs:rollout_logprobs.drift.count", 3},
+           {"pairs[0].metrics.tokens", 0},
+           {"pairs.0.framework_metrics[\"rollout_corr/k3_kl\"]", 1e-4},
+           {"pairs.0.framework_metrics.rollout_corr/rollout_is_max", 2},
+           {"pairs[\"oracle:lse\"].mismatch_count", 2},
+           {"pairs.0.strata.position[\"4..7\"].count", 2},
+           {"recorded.rollout_logprobs.vs.oracle.strata.logp[\"0..0.01\"].count", 1},
+           {"recorded.rollout_logprobs.vs.oracle.strata.logp[\"0.1..1\"].max_abs", 1e-6},
+           {"recorded.rollout_logprobs.vs.oracle.strata.position.0.rms", 5e-7},
+           {"recorded.rollout_logprobs.vs.oracle.strata.segment[\"1\"].max_abs",
+            0.25},  // a name, not an index
+           {"recorded.rollout_logprobs.vs.oracle.strata.segment[0].max_abs", 0.25},
+           {"recorded.rollout_logprobs.vs.oracle.noise.p99", 2},
+           {"recorded.rollout_logprobs.vs.oracle.noise.max", samples::infinity},
+           {"oracle.row_stats.entropy.mean", 1.5},
+           {"input.kept.boundary_rows", 2}}) {
+    INFO(path);
+    CHECK(run_gate(path + " >= 0", report).value == value);
+  }
+  CHECK(run_gate("pairs.log_probs:rollout_logprobs.metrics.k3 <= 1e-3", report).passed);
+  CHECK_FALSE(run_gate("pairs.log_probs:rollout_logprobs.metrics.k3 <= 1e-5", report).passed);
+  CHECK_FALSE(run_gate("pairs.log_probs:rollout_logprobs.metrics.prob_pearson <= 1", report).passed);  // NaN
+  CHECK(says("pairs.log_probs:rollout_logprobs.metrics.k3 <= 1", "it has no 'pairs'"));
+}
+
+TEST_CASE("gate: a pair with rows that are not finite passes no gate but on their number") {
+  AggregateReport report = samples::pairs_alone();
+  report.pairs->front().compared.drift.nonfinite = 3;
+  for (const char* path :
+       {"pairs.log_probs:rollout_logprobs.max_abs", "pairs[0].metrics.k3", "pairs.0.drift.rms",
+        "pairs.0.strata.logp[\"0..0.01\"].max_abs", "pairs.0.framework_metrics.rollout_corr/k3_kl"}) {
+    INFO(path);
+    const GateReport gate = run_gate(std::string(path) + " <= 1e9", report);
+    CHECK_FALSE(gate.passed);
+    CHECK(gate.rows_over == 3);
+  }
+  CHECK(run_gate("pairs.0.count == 3", report).passed);
+  CHECK(run_gate("pairs.0.nonfinite == 3", report).passed);
+  CHECK(run_gate("pairs.0.drift.nonfinite == 3", report).passed);
+}
+
+TEST_CASE("gate: which pair an expression is about") {
+  const auto about = [](const std::string& text, std::size_t index, const std::string& name) {
+    return is_about_pair(parse_gate(text), index, name);
+  };
+  CHECK(about("pairs.a:b.metrics.k3 < 1", 4, "a:b"));
+  CHECK(about("pairs[1].max_abs < 1", 1, "a:b"));
+  CHECK_FALSE(about("pairs[1].max_abs < 1", 0, "a:b"));
+  CHECK_FALSE(about("pairs.a:b.max_abs < 1", 0, "a:c"));
+  CHECK_FALSE(about("recorded.a:b.max_abs < 1", 0, "a:b"));
+  CHECK_FALSE(is_about(parse_gate("pairs.a.vs.oracle.max_abs < 1"), 0, "a", "oracle"));
+}
+
 TEST_CASE("gate: statistics of no row fail every gate, their count passes") {
   AggregateReport report = samples::passed();
   report.recorded->front().vs.front().second.drift = samples::no_rows();

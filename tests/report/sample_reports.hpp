@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "report/explain_report.hpp"
 #include "report/report.hpp"
 
 namespace drift::samples {
@@ -45,6 +46,18 @@ inline Drift no_rows(std::int64_t nonfinite = 0) {
   d.nonfinite = nonfinite;
   d.max_abs = d.mean_abs = d.mean = d.rms = d.p50 = d.p95 = d.p99 = d.p999 = d.max_rel = nan;
   return d;
+}
+
+/// Log-probs that a user's system recorded: with noise and a table of bins.
+inline Compared recorded_drift() {
+  Compared c;
+  c.drift = small_drift();
+  c.worst = {{5, {0, 5}, 151, 1, -1.25f, -1.5f}};
+  c.noise = Noise{3, 1e-3, 0.5, 2, infinity, 0.25};
+  c.strata = {{"logp", {{"0..0.01", 1, 0, 0, 0, 0, 0}, {"0.1..1", 2, 2, -1e-7, 1e-7, 1e-7, 1e-6}}},
+              {"position", {{"0", 1, 1, 5e-7, 5e-7, 5e-7, 5e-7}, {"4..7", 2, 1, 1e-7, 1e-7, 1e-7, 1e-6}}},
+              {"segment", {{"1", 3, 2, 0.125, 0.125, 0.125, 0.25}}}};
+  return c;
 }
 
 inline Token logp_token() { return {5, {0, 5}, 151, 1, -1.25f, -1.5f}; }
@@ -103,8 +116,8 @@ inline void add_topology(AggregateReport& r) {
 inline void add_input(AggregateReport& r) {
   InputReport in;
   in.files = {{"a b.safetensors", hex_a, 9'007'199'254'740'993}};  // 2^53 + 1: a double would lose it
-  in.logits = {"logits", "BF16", hex_b, {1, 8, 200}};
-  in.targets = {"targets", "I64", hex_c, {1, 8}};
+  in.logits = TensorReport{"logits", "BF16", hex_b, {1, 8, 200}};
+  in.targets = TensorReport{"targets", "I64", hex_c, {1, 8}};
   in.mask = TensorReport{"mask", "BOOL", hex_a, {1, 8}};
   in.real_vocab = 199;
   in.padded_vocab = 200;
@@ -117,12 +130,58 @@ inline void add_results(AggregateReport& r) {
   r.oracle = OracleReport{"compensated fp32", "cpu", 8, 0.25, 0.5, {hex_a, hex_b}};
   r.candidates = std::vector{candidate("fixed-tree"), candidate("megatron-unfused", 2e-6)};
   r.rejected = std::vector<std::pair<std::string, std::string>>{{"torch-log-softmax-f32", "V is too small"}};
-  RecordedReport recorded{"rollout_logprobs", "F32", hex_c, {}};
-  recorded.vs.emplace_back("oracle", Compared{small_drift(), {logp_token()}});
-  recorded.vs.emplace_back("fixed-tree", Compared{small_drift(), {logp_token()}});
+  RecordedReport recorded;
+  recorded.name = "rollout_logprobs";
+  recorded.dtype = "F32";
+  recorded.digest = hex_c;
+  recorded.vs.emplace_back("oracle", recorded_drift());
+  recorded.vs.emplace_back("fixed-tree", Compared{small_drift(), {logp_token()}, {}, {}});
   RecordedReport dotted = recorded;
   dotted.name = "old.policy \"x\"";
   r.recorded = std::vector{recorded, dotted};
+}
+
+inline PairReport pair(double max_abs = 1e-6) {
+  PairReport p;
+  p.name = "log_probs:rollout_logprobs";
+  p.a = "log_probs";
+  p.b = "rollout_logprobs";
+  p.compared = recorded_drift();
+  p.compared.noise.reset();
+  p.compared.drift.max_abs = max_abs;
+  p.compared.worst = {{5, {5}, 151, {}, -1.25f, -1.5f}, {6, {6}, {}, {}, -1, -1}};
+  p.metrics = Mismatch{};
+  p.metrics->k3 = 1e-4;
+  p.metrics->ratio_max = infinity;
+  p.metrics->prob_pearson = nan;
+  p.framework_metrics = {{"rollout_corr/k3_kl", 1e-4}, {"rollout_corr/rollout_is_max", 2}};
+  return p;
+}
+
+/// Everything optional that a run can add.
+inline void add_extras(AggregateReport& r) {
+  r.input->temperature = TensorReport{"temperature", "F32", hex_a, {8}};
+  r.input->kept = KeptReport{"top_k 50, top_p 0.9", 1, 50, 2};
+  r.oracle->entropy = RowStatReport{1.5, 0, 3};
+  r.oracle->sum_p2 = RowStatReport{0.5, 0.1, 1};
+  r.recorded->back().file = "trainer.safetensors";
+  PairReport sums = pair();
+  sums.name = "oracle:lse";
+  sums.a = "oracle";
+  sums.b = "lse";
+  sums.kind = "lse";
+  sums.permuted = true;
+  sums.metrics.reset();
+  sums.framework_metrics.clear();
+  r.pairs = std::vector{pair(), sums};
+  for (auto& [key, value] : NamedValues{{"pair", std::vector<std::string>{"a:b"}},
+                                        {"metric_names", std::string("verl")},
+                                        {"top_k", std::int64_t{50}},
+                                        {"top_p", 0.9},
+                                        {"min_p", 0.0},
+                                        {"row_stats", true},
+                                        {"plugin", std::vector<std::string>{"./kernel.so"}}})
+    r.case_values.emplace_back(key, value);
 }
 
 inline AggregateReport passed() {
@@ -139,6 +198,88 @@ inline AggregateReport passed() {
       {"recorded.rollout_logprobs.vs.oracle.max_abs < 1e-5", 1e-5, 1e-6, 0, true, "option"}};
   r.ranks = std::vector<RankEntry>{{"rank-0000.json", hex_a, 0, 0, 0, {{0, 8}}, {0, 100}},
                                    {"rank-0001.json", hex_b, 1, 1, 0, {{0, 8}}, {100, 200}}};
+  return r;
+}
+
+inline AggregateReport with_extras() {
+  AggregateReport r = passed();
+  add_extras(r);
+  return r;
+}
+
+/// Two recorded tensors, no logits: nothing is computed.
+inline AggregateReport pairs_alone() {
+  AggregateReport r = passed();
+  r.contract.reset();
+  r.oracle.reset();
+  r.candidates.reset();
+  r.rejected.reset();
+  r.topology = {1, 1, 1, "contiguous"};
+  r.input->logits.reset();
+  r.input->real_vocab = r.input->padded_vocab = 0;
+  RecordedReport a;
+  a.name = "log_probs";
+  a.dtype = "F32";
+  a.digest = hex_a;
+  RecordedReport b = a;
+  b.name = "rollout_logprobs";
+  b.file = "rollout.safetensors";
+  r.recorded = std::vector{a, b};
+  r.pairs = std::vector{pair()};
+  r.gates = std::vector<GateReport>{
+      {"pairs.log_probs:rollout_logprobs.metrics.k3 <= 1e-3", 1e-3, 1e-4, 0, true, "option"}};
+  r.ranks = std::vector<RankEntry>{{"rank-0000.json", hex_a, 0, 0, 0, {{0, 8}}, {0, 0}}};
+  return r;
+}
+
+inline ExplainReport explained() {
+  const AggregateReport whole = with_extras();
+  ExplainReport r;
+  r.status = "done";
+  r.exit_code = 0;
+  r.case_values = whole.case_values;
+  r.case_sources = whole.case_sources;
+  r.case_id = whole.case_id;
+  r.topology = whole.topology;
+  r.input = whole.input;
+  ExplainReport::Finding f;
+  f.name = "rollout_logprobs";
+  f.dtype = "F32";
+  f.digest = hex_c;
+  f.finding = "cause";
+  f.sentence = "temperature 0.7 is applied in bf16: explains 3 of 3 tokens bit for bit";
+  f.rows = 3;
+  f.drifting = 2;
+  f.best = {{{{"temperature_native", "temperature in the logits' dtype", "divide in fp32"}},
+             3,
+             3,
+             {0, 0},
+             "fixed-tree"}};
+  f.others = {{{}, 0, 1, {1e-3, infinity}, ""}};
+  f.excluded = {"padding_in_lse"};
+  f.untestable = {"kept_set: the dump says none"};
+  f.parts = {{"temperature", -1e-3, 1e-3}, {"rest", 0, 0}};
+  f.looks = {"one-signed"};
+  f.drift = small_drift();
+  f.noise = Noise{3, 1e-3, 0.5, 2, 3, 0};
+  ExplainReport::Finding none = f;
+  none.finding = "nothing";
+  none.best.clear();
+  none.noise.reset();
+  r.findings = std::vector{f, none};
+  r.environment = whole.environment;
+  r.reproduce = "mpirun -np 2 drift-audit explain 'a b.safetensors' --tp 2";
+  return r;
+}
+
+inline ExplainReport not_explained() {
+  ExplainReport r = explained();
+  r.status = "failed";
+  r.exit_code = 3;
+  r.topology.reset();
+  r.input.reset();
+  r.findings.reset();
+  r.error = ErrorReport{3, "input", 0, "resolve", "no tensor is recorded"};
   return r;
 }
 

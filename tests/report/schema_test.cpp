@@ -61,7 +61,7 @@ void check_refused_everywhere(const std::string& schema, const json& valid) {
 
 }  // namespace
 
-TEST_CASE("schemas: there are three, sorted, each named by its id") {
+TEST_CASE("schemas: there are four, sorted, each named by its id") {
   std::vector<std::string> names;
   for (const Schema& schema : schemas()) {
     names.push_back(schema.name);
@@ -72,7 +72,7 @@ TEST_CASE("schemas: there are three, sorted, each named by its id") {
           "drift-audit/" + schema.name);
     CHECK(parsed.at("properties").at("schema").at("properties").at("version").at("const") == schema_version);
   }
-  CHECK(names == std::vector<std::string>{"aggregate", "rank", "run"});
+  CHECK(names == std::vector<std::string>{"aggregate", "explain", "rank", "run"});
 }
 
 TEST_CASE("schemas: no object accepts keys it does not name") {
@@ -90,6 +90,10 @@ TEST_CASE("schemas: whole reports are valid") {
   CHECK(schema_errors("aggregate", to_json(samples::passed())) == "");
   CHECK(schema_errors("aggregate", to_json(samples::drifted())) == "");
   CHECK(schema_errors("aggregate", to_json(samples::nonfinite())) == "");
+  CHECK(schema_errors("aggregate", to_json(samples::with_extras())) == "");
+  CHECK(schema_errors("aggregate", to_json(samples::pairs_alone())) == "");
+  CHECK(schema_errors("explain", to_json(samples::explained())) == "");
+  CHECK(schema_errors("explain", to_json(samples::not_explained())) == "");
   AggregateReport none = samples::nonfinite();
   none.recorded->front().vs.front().second.drift = samples::no_rows(3);
   CHECK(schema_errors("aggregate", to_json(none)) == "");
@@ -188,7 +192,102 @@ TEST_CASE("schemas: rank and run documents that break the contract are refused")
                  {"a pid as text", [](json& d) { d["pids"] = {"41"}; }}});
 }
 
+TEST_CASE("schemas: pairs, strata and what options add are refused where they break the contract") {
+  const auto one_bin = [](json& d) -> json& { return d["recorded"][0]["vs"]["oracle"]["strata"]["logp"][0]; };
+  check_refused(
+      "aggregate", json::parse(to_json(samples::with_extras())),
+      {{"pairs in place of candidates", [](json& d) { d.erase("candidates"); }},
+       {"logits without targets", [](json& d) { d["input"].erase("targets"); }},
+       {"logits without a vocabulary", [](json& d) { d["input"].erase("vocabulary"); }},
+       {"no logits, but an oracle",
+        [](json& d) {
+          for (const char* key : {"logits", "vocabulary", "kept"}) d["input"].erase(key);
+        }},
+       {"a pair without a name", [](json& d) { d["pairs"][0].erase("name"); }},
+       {"a pair of another kind", [](json& d) { d["pairs"][0]["kind"] = "ppl"; }},
+       {"a pair that may be a permutation", [](json& d) { d["pairs"][0]["permuted"] = "no"; }},
+       {"metrics of LSEs", [](json& d) { d["pairs"][1]["metrics"] = d["pairs"][0]["metrics"]; }},
+       {"metrics without k3", [](json& d) { d["pairs"][0]["metrics"].erase("k3"); }},
+       {"no framework's name", [](json& d) { d["pairs"][0]["framework_metrics"] = json::object(); }},
+       {"a pair against itself in vs", [](json& d) { d["pairs"][0]["vs"] = json::object(); }},
+       {"strata by something else", [](json& d) { d["pairs"][0]["strata"]["colour"] = json::array(); }},
+       {"a bin without rows", [&](json& d) { one_bin(d)["count"] = 0; }},
+       {"a bin without a name", [&](json& d) { one_bin(d).erase("name"); }},
+       {"noise without its count", [](json& d) { d["recorded"][0]["vs"]["oracle"]["noise"].erase("count"); }},
+       {"a file without a name", [](json& d) { d["recorded"][1]["file"] = ""; }},
+       {"row statistics of nothing", [](json& d) { d["oracle"]["row_stats"] = json::object(); }},
+       {"an entropy without its mean", [](json& d) { d["oracle"]["row_stats"]["entropy"].erase("mean"); }},
+       {"kept sets from nowhere", [](json& d) { d["input"]["kept"].erase("from"); }},
+       {"names of an unknown framework", [](json& d) { d["case"]["metric_names"] = "jax"; }},
+       {"a top_k of 1.5", [](json& d) { d["case"]["top_k"] = 1.5; }}});
+  check_refused("aggregate", json::parse(to_json(samples::pairs_alone())),
+                {{"neither logits nor pairs", [](json& d) { d.erase("pairs"); }},
+                 {"a vocabulary without logits",
+                  [](json& d) {
+                    d["input"]["vocabulary"] = {{"real", 1}, {"padded", 1}};
+                  }},
+                 {"a candidate without logits", [](json& d) { d["candidates"] = json::array(); }},
+                 {"no topology", [](json& d) { d.erase("topology"); }},
+                 {"no ranks", [](json& d) { d.erase("ranks"); }},
+                 {"a pass with an error",
+                  [](json& d) { d["error"] = json::parse(to_json(samples::bare()))["error"]; }}});
+  check_refused(
+      "explain", json::parse(to_json(samples::explained())),
+      {{"another schema", [](json& d) { d["schema"]["name"] = "drift-audit/aggregate"; }},
+       {"a verdict of run", [](json& d) { d["status"] = "pass"; }},
+       {"done with exit code 1", [](json& d) { d["exit_code"] = 1; }},
+       {"done with an error", [](json& d) { d["error"] = json::parse(to_json(samples::bare()))["error"]; }},
+       {"done without findings", [](json& d) { d.erase("findings"); }},
+       {"a finding that is no word of ours", [](json& d) { d["findings"][0]["finding"] = "maybe"; }},
+       {"a finding without a sentence", [](json& d) { d["findings"][0]["sentence"] = ""; }},
+       {"three causes at once",
+        [](json& d) {
+          json& causes = d["findings"][0]["best"][0]["causes"];
+          causes = {causes[0], causes[0], causes[0]};
+        }},
+       {"a cause without a remedy",
+        [](json& d) { d["findings"][0]["best"][0]["causes"][0].erase("remedy"); }},
+       {"a residual without its maximum",
+        [](json& d) { d["findings"][0]["best"][0]["residual"].erase("max_abs"); }},
+       {"candidates", [](json& d) { d["candidates"] = json::array(); }}});
+  check_refused("explain", json::parse(to_json(samples::not_explained())),
+                {{"a failure without error", [](json& d) { d.erase("error"); }},
+                 {"a failure with exit code 0", [](json& d) { d["exit_code"] = 0; }},
+                 {"no reproduce", [](json& d) { d.erase("reproduce"); }}});
+}
+
+TEST_CASE("schemas: every metric is named in the schema") {
+  for (const Schema& schema : schemas()) {
+    if (schema.name != "aggregate") continue;
+    const json metrics = json::parse(schema.text).at("definitions").at("metrics");
+    std::vector<std::string> keys;
+    for (const Metric& metric : mismatch_metrics()) keys.emplace_back(metric.key);
+    CHECK(metrics.at("required") == json(keys));
+    CHECK(metrics.at("properties").size() == keys.size());
+  }
+}
+
+TEST_CASE("schemas: both documents hold the same case and input") {
+  const auto parsed = [](const std::string& name) {
+    for (const Schema& schema : schemas())
+      if (schema.name == name) return json::parse(schema.text);
+    return json();
+  };
+  const json aggregate = parsed("aggregate"), explain = parsed("explain");
+  for (const char* key : {"case", "case_sources", "topology", "input", "environment", "reproduce"}) {
+    INFO(key);
+    CHECK(aggregate.at("properties").at(key) == explain.at("properties").at(key));
+  }
+  for (const auto& [key, value] : explain.at("definitions").items()) {
+    INFO(key);
+    if (key != "hypothesis") CHECK(aggregate.at("definitions").at(key) == value);
+  }
+}
+
 TEST_CASE("schemas: an unknown key or a null is refused in every place") {
+  check_refused_everywhere("aggregate", json::parse(to_json(samples::with_extras())));
+  check_refused_everywhere("aggregate", json::parse(to_json(samples::pairs_alone())));
+  check_refused_everywhere("explain", json::parse(to_json(samples::explained())));
   check_refused_everywhere("aggregate", json::parse(to_json(samples::passed())));
   check_refused_everywhere("aggregate", json::parse(to_json(samples::nonfinite())));
   check_refused_everywhere("rank", json::parse(to_json(samples::failed_rank())));

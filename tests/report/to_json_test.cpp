@@ -60,11 +60,74 @@ TEST_CASE("to_json: the aggregate's keys stand in the schema's order") {
                                                                 "candidate_bits", "reference_bits"});
   CHECK(keys(json["candidates"][1]["worst"]["lse"][0]) ==
         Keys{"row", "position", "candidate", "reference", "abs", "ulp", "candidate_bits", "reference_bits"});
-  CHECK(keys(json["recorded"][0]) == Keys{"name", "dtype", "digest", "vs"});
+  CHECK(keys(json["recorded"][0]) == Keys{"name", "kind", "dtype", "digest", "vs"});
   CHECK(keys(json["recorded"][0]["vs"]) == Keys{"oracle", "fixed-tree"});
   CHECK(keys(json["gates"][0]) == Keys{"name", "limit", "value", "rows_over", "passed", "from"});
   CHECK(keys(json["ranks"][0]) == Keys{"file", "digest", "rank", "tp_rank", "cp_rank", "rows", "columns"});
   CHECK(keys(json["error"]) == Keys{"code", "class", "rank", "phase", "message"});
+}
+
+TEST_CASE("to_json: what pairs, strata and options add, in the schema's order") {
+  const Json json = Json::parse(to_json(samples::with_extras()));
+  CHECK(keys(json) == Keys{"schema", "status", "exit_code", "scope", "case", "case_sources", "case_id",
+                           "topology", "contract", "input", "oracle", "candidates", "rejected", "recorded",
+                           "pairs", "gates", "ranks", "environment", "reproduce"});
+  CHECK(keys(json["input"]) == Keys{"files", "logits", "targets", "mask", "temperature", "kept", "vocabulary",
+                                    "rows", "active_rows", "masked_values", "nonfinite"});
+  CHECK(json["input"]["kept"].dump() ==
+        R"({"from":"top_k 50, top_p 0.9","fewest":1,"most":50,"boundary_rows":2})");
+  CHECK(
+      json["oracle"]["row_stats"].dump() ==
+      R"({"entropy":{"mean":1.5,"least":0.0,"greatest":3.0},"sum_p2":{"mean":0.5,"least":0.1,"greatest":1.0}})");
+  CHECK(keys(json["recorded"][1]) == Keys{"name", "file", "kind", "dtype", "digest", "vs"});
+  CHECK(keys(json["recorded"][0]["vs"]["oracle"]) == Keys{"drift", "worst", "noise", "strata"});
+  CHECK(keys(json["recorded"][0]["vs"]["fixed-tree"]) == Keys{"drift", "worst"});
+  CHECK(json["recorded"][0]["vs"]["oracle"]["noise"].dump() ==
+        R"({"count":3,"sigma_median":0.001,"median":0.5,"p99":2.0,"max":"inf","share_over_6":0.25})");
+  CHECK(keys(json["recorded"][0]["vs"]["oracle"]["strata"]) == Keys{"logp", "position", "segment"});
+  CHECK(
+      json["recorded"][0]["vs"]["oracle"]["strata"]["segment"].dump() ==
+      R"([{"name":"1","count":3,"mismatch_count":2,"mean":0.125,"mean_abs":0.125,"rms":0.125,"max_abs":0.25}])");
+  const Json& pair = json["pairs"][0];
+  CHECK(keys(pair) == Keys{"name", "a", "b", "kind", "permuted", "drift", "worst", "strata", "metrics",
+                           "framework_metrics"});
+  CHECK(keys(json["pairs"][1]) == Keys{"name", "a", "b", "kind", "permuted", "drift", "worst", "strata"});
+  Keys metrics;
+  for (const Metric& metric : mismatch_metrics()) metrics.emplace_back(metric.key);
+  CHECK(keys(pair["metrics"]) == metrics);
+  CHECK(pair["metrics"]["k3"] == 1e-4);
+  CHECK(pair["metrics"]["ratio_max"] == "inf");
+  CHECK(pair["metrics"]["prob_pearson"] == "nan");
+  CHECK(pair["framework_metrics"].dump() ==
+        R"({"rollout_corr/k3_kl":0.0001,"rollout_corr/rollout_is_max":2.0})");
+}
+
+TEST_CASE("to_json: without logits nothing speaks of them") {
+  const Json json = Json::parse(to_json(samples::pairs_alone()));
+  CHECK(keys(json) == Keys{"schema", "status", "exit_code", "scope", "case", "case_sources", "case_id",
+                           "topology", "input", "recorded", "pairs", "gates", "ranks", "environment",
+                           "reproduce"});
+  CHECK(keys(json["input"]) ==
+        Keys{"files", "targets", "mask", "rows", "active_rows", "masked_values", "nonfinite"});
+  CHECK(json["recorded"][0]["vs"] == Json::object());
+}
+
+TEST_CASE("to_json: the explanation's keys stand in the schema's order") {
+  const Json json = Json::parse(to_json(samples::explained()));
+  CHECK(keys(json) == Keys{"schema", "status", "exit_code", "case", "case_sources", "case_id", "topology",
+                           "input", "findings", "environment", "reproduce"});
+  CHECK(keys(json["findings"][0]) == Keys{"name", "dtype", "digest", "finding", "sentence", "rows",
+                                          "drifting", "best", "others", "excluded", "untestable", "parts",
+                                          "looks", "drift", "noise"});
+  CHECK(
+      json["findings"][0]["best"].dump() ==
+      R"([{"causes":[{"id":"temperature_native","what":"temperature in the logits' dtype","remedy":"divide in fp32"}],)"
+      R"("bits":3,"within":3,"residual":{"mean_abs":0.0,"max_abs":0.0},"formula":"fixed-tree"}])");
+  CHECK(json["findings"][0]["others"][0]["residual"]["max_abs"] == "inf");
+  CHECK(json["findings"][0]["parts"][0].dump() == R"({"name":"temperature","mean":-0.001,"mean_abs":0.001})");
+  CHECK(keys(Json::parse(to_json(samples::not_explained()))) == Keys{"schema", "status", "exit_code", "case",
+                                                                     "case_sources", "case_id", "environment",
+                                                                     "error", "reproduce"});
 }
 
 TEST_CASE("to_json: a failure's report holds what was reached and no more") {

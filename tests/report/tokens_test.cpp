@@ -71,6 +71,25 @@ TEST_CASE("tokens: an ordinary dump with row numbers and a mask of booleans") {
   CHECK(row == std::vector<std::int64_t>{0, 1, 2});
 }
 
+TEST_CASE("tokens: targets and owners are optional, each for itself") {
+  const TempFolder folder;
+  TokenColumns without = columns();
+  without.target = {};
+  write_tokens(folder / "t", without);
+  CHECK(DumpFile::open(folder / "t").find("target") == nullptr);
+  CHECK(read_tokens(folder / "t").target.empty());
+  CHECK(read_tokens(folder / "t").owner == owner);
+  without.owner = {};
+  without.values.emplace_back("target", logp);  // the name stays taken: readers may not mistake it
+  write_tokens(folder / "u", without);
+  const TokenTable table = read_tokens(folder / "u");
+  CHECK(table.owner.empty());
+  CHECK(table.target.empty());
+  CHECK(table.active == active);
+  REQUIRE(table.values.size() == 4);
+  CHECK(table.values[3].first == "recorded.target");
+}
+
 TEST_CASE("tokens: the same columns give the same bytes") {
   const TempFolder folder;
   write_tokens(folder / "a", columns());

@@ -1,0 +1,150 @@
+#include "audit/identity.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "dump/columns.hpp"
+#include "dump/text.hpp"
+
+namespace drift {
+namespace {
+
+constexpr std::array<std::string_view, 4> metadata_keys{"policy_version", "checkpoint", "tokenizer",
+                                                        "sequence_ids"};
+constexpr std::array<std::string_view, 12> row_keys{
+    "sequence_ids", "sequence_id",     "sample_ids", "sample_index", "sample_indices", "request_ids",
+    "position_ids", "global_position", "input_ids",  "token_ids",    "tokens",         "responses"};
+
+/// The files of a run, the dump first, each once.
+std::vector<const DumpFile*> files_of(const Case& run, const DumpFile& dump) {
+  std::vector<const DumpFile*> out{&dump};
+  for (const Recorded& recorded : run.roles.recorded)
+    if (recorded.other && std::find(out.begin(), out.end(), recorded.other.get()) == out.end())
+      out.push_back(recorded.other.get());
+  return out;
+}
+
+[[noreturn]] void refuse(const DumpFile& a, const DumpFile& b, const std::string& why) {
+  throw Error(Fault::input, "not comparable: " + a.shown_path() + " and " + b.shown_path() + " " + why);
+}
+
+/// A column of whole numbers that two files both have. `use` empty: every row counts.
+void compare_numbers(const DumpFile& a, const DumpFile& b, const std::string& what,
+                     std::vector<std::int64_t> first, std::vector<std::int64_t> second,
+                     const std::vector<std::uint8_t>& use) {
+  if (first.size() != second.size())
+    refuse(a, b,
+           "have " + std::to_string(first.size()) + " and " + std::to_string(second.size()) + " " + what);
+  std::int64_t differ = 0, row = -1;
+  for (std::size_t r = 0; r < first.size(); ++r) {
+    if (!use.empty() && !use[r]) {
+      first[r] = second[r] = 0;  // not looked at
+      continue;
+    }
+    if (first[r] != second[r] && differ++ == 0) row = static_cast<std::int64_t>(r);
+  }
+  if (differ == 0) return;
+  const auto at = static_cast<std::size_t>(row);
+  const std::string where = "first in row " + std::to_string(row) + ": " + std::to_string(first[at]) +
+                            " and " + std::to_string(second[at]);
+  std::sort(first.begin(), first.end());
+  std::sort(second.begin(), second.end());
+  if (first == second)
+    refuse(a, b,
+           "hold the same " + what +
+               " in another order: a permutation of rows (different CP layout, sort or shuffle?), " + where);
+  refuse(a, b, "differ in " + std::to_string(differ) + " " + what + " (not the same tokens), " + where);
+}
+
+bool is_whole(const TensorInfo& tensor) {
+  return tensor.dtype == Dtype::I32 || tensor.dtype == Dtype::I64 || tensor.dtype == Dtype::U32;
+}
+
+/// Compares `find`'s tensor of each file with that of the first file that has one.
+void compare_where_both(
+    const std::vector<const DumpFile*>& files, const std::string& what,
+    const std::function<std::optional<TensorInfo>(const DumpFile&)>& find,
+    const std::function<std::vector<std::int64_t>(const DumpFile&, const TensorInfo&)>& read,
+    const std::vector<std::uint8_t>& use) {
+  const DumpFile* first = nullptr;
+  std::vector<std::int64_t> values;
+  for (const DumpFile* file : files) {
+    const std::optional<TensorInfo> tensor = find(*file);
+    if (!tensor) continue;
+    if (first == nullptr) {
+      first = file;
+      values = read(*file, *tensor);
+    } else {
+      compare_numbers(*first, *file, what, values, read(*file, *tensor), use);
+    }
+  }
+}
+
+std::vector<std::int64_t> read_flags(const DumpFile& file, const TensorInfo& tensor) {
+  const std::vector<std::uint8_t> flags = read_mask(file, tensor);
+  return {flags.begin(), flags.end()};
+}
+
+void compare_metadata(const std::vector<const DumpFile*>& files, std::vector<std::string>& warnings) {
+  const auto differing = [&](const std::string& key, auto&& found) {
+    const DumpFile* first = nullptr;
+    for (const DumpFile* file : files) {
+      const auto at = file->metadata().find(key);
+      if (at == file->metadata().end()) continue;
+      if (first == nullptr)
+        first = file;
+      else if (const std::string& before = first->metadata().at(key); before != at->second)
+        found(*first, *file, "say " + key + " " + in_quotes(before) + " and " + in_quotes(at->second));
+    }
+  };
+  for (const std::string_view key : metadata_keys)
+    differing(std::string(key),
+              [](const DumpFile& a, const DumpFile& b, const std::string& why) { refuse(a, b, why); });
+  for (const char* key : {"temperature", "top_k", "top_p", "min_p", "logprob_mode"})
+    differing(key, [&](const DumpFile& a, const DumpFile& b, const std::string& why) {
+      warnings.push_back(a.shown_path() + " and " + b.shown_path() + " " + why);
+    });
+}
+
+}  // namespace
+
+std::vector<std::string> check_identity(const Case& run, const DumpFile& dump) {
+  std::vector<std::string> warnings;
+  const std::vector<const DumpFile*> files = files_of(run, dump);
+  if (files.size() == 1) return warnings;
+  compare_metadata(files, warnings);
+
+  const Roles& roles = run.roles;
+  compare_where_both(files, "mask values",
+                     [&](const DumpFile& file) {
+                       return &file == &dump ? roles.mask
+                                             : counterpart_mask(file, roles.mask ? roles.mask->name : "");
+                     },
+                     read_flags, {});
+  std::vector<std::uint8_t> active;
+  for (const DumpFile* file : files)
+    if (const auto mask = file == &dump ? roles.mask : counterpart_mask(*file, ""); mask && active.empty())
+      active = read_mask(*file, *mask);
+  compare_where_both(
+      files, "targets",
+      [&](const DumpFile& file) -> std::optional<TensorInfo> {
+        if (&file != &dump) return counterpart_targets(file, roles.targets.name);
+        if (roles.targets.name.empty()) return std::nullopt;
+        return roles.targets;
+      },
+      read_integers, active);
+  for (const std::string_view key : row_keys)
+    compare_where_both(files, std::string(key),
+                       [&](const DumpFile& file) -> std::optional<TensorInfo> {
+                         const TensorInfo* tensor = file.find(key);
+                         return tensor && is_whole(*tensor) ? std::optional(*tensor) : std::nullopt;
+                       },
+                       read_integers, {});
+  return warnings;
+}
+
+}  // namespace drift
