@@ -1,6 +1,8 @@
 // What the user's own numbers come to: against the oracle, against each formula, and against each other.
 
 #include <bit>
+#include <future>
+#include <optional>
 
 #include "audit/comparison.hpp"
 #include "audit/findings.hpp"
@@ -88,16 +90,17 @@ std::vector<PairReport> pairs_of(const Case& run, const Inputs& inputs, const Al
     report.a = pair.a;
     report.b = pair.b;
     report.kind = text_of(pair.kind);
-    report.compared = compare(a, b, quantity, Detail::strata);
     const auto use = compare.use(quantity);
+    auto metrics = std::async(std::launch::async, [&] {  // as long as everything else together, for millions of tokens
+      return quantity == Quantity::logp ? std::optional(mismatch_of(a, b, use, inputs.sequences)) : std::nullopt;
+    });
+    report.compared = compare(a, b, quantity, Detail::strata);
     report.permuted =
         report.compared.drift.mismatch_count > 0 && sum_of_hashes(a, use) == sum_of_hashes(b, use);
-    if (quantity == Quantity::logp) {
-      report.metrics = mismatch_of(a, b, use, inputs.sequences);
-      for (const FrameworkMetric& metric : framework_metrics())
-        if (metric.framework == run.config.metric_names)
-          report.framework_metrics.emplace_back(metric.name, metric.value(*report.metrics));
-    }
+    report.metrics = metrics.get();
+    for (const FrameworkMetric& metric : framework_metrics())
+      if (report.metrics && metric.framework == run.config.metric_names)
+        report.framework_metrics.emplace_back(metric.name, metric.value(*report.metrics));
     out.push_back(std::move(report));
   }
   return out;

@@ -21,12 +21,12 @@ constexpr double truncate_at = 2;  // its default C
 
 /// Sums over tokens: of one sequence first, so that the sums over all tokens are sums of few large terms.
 struct Sums {
-  double tokens = 0, mismatches = 0;
+  std::int64_t tokens = 0, mismatches = 0;
+  std::int64_t clip_high = 0, clip_low = 0, above_2 = 0, below_half = 0, over_ln2 = 0;
+  std::array<std::int64_t, 4> bands{};
   double a = 0, b = 0, d = 0, d_abs = 0, k2 = 0, k3 = 0, k3_reverse = 0, js = 0;
   double ratio_less_1 = 0, deviation = 0, larger = 0;  // larger: exp(|d|)
   double clamped = 0, truncated = 0, truncated_squares = 0, chi2 = 0, prob_diff = 0;
-  double clip_high = 0, clip_low = 0, above_2 = 0, below_half = 0, over_ln2 = 0;
-  std::array<double, 4> bands{};
 
   void add(const Sums& s) {
     tokens += s.tokens, mismatches += s.mismatches;
@@ -41,7 +41,7 @@ struct Sums {
   }
 };
 
-void count_bands(std::array<double, 4>& bands, double ratio) {
+void count_bands(std::array<std::int64_t, 4>& bands, double ratio) {
   bands[0] += ratio >= 0.999 && ratio <= 1.002;
   bands[1] += ratio >= 0.99 && ratio <= 1.01;
   bands[2] += ratio >= 0.95 && ratio <= 1.05;
@@ -65,7 +65,7 @@ class Pass {
     const double d = a - b, magnitude = std::fabs(d);
     const TokenTerms t = terms_of(a, b);
     Sums& s = sequence_;
-    s.tokens += 1;
+    ++s.tokens;
     s.mismatches += d != 0;
     s.a += a, s.b += b, s.d += d, s.d_abs += magnitude;
     s.k2 += d * d / 2, s.k3 += t.k3, s.k3_reverse += t.k3_reverse, s.js += t.js;
@@ -87,7 +87,7 @@ class Pass {
     s.prob_diff += t.prob_diff;
     prob_diff_max_ = std::max(prob_diff_max_, t.prob_diff);
 
-    const double share = 1 / (all_.tokens + s.tokens);
+    const double share = 1 / static_cast<double>(all_.tokens + s.tokens);
     d_abs_.add(magnitude, share);
     ratio_.add(t.ratio_less_1, share);
     truncated_.add(truncated, share);
@@ -102,13 +102,13 @@ class Pass {
     const Sums& s = sequence_;
     if (s.tokens > 0) {
       ++sequences_;
-      const double n = s.tokens, log_ppl_diff = -s.d / n;
+      const double n = static_cast<double>(s.tokens), log_ppl_diff = -s.d / n;
       means_d_abs_ += s.d_abs / n;
       means_k1_ -= s.d / n, means_k2_ += s.k2 / n, means_k3_ += s.k3 / n,
           means_k3_reverse_ += s.k3_reverse / n;
       means_js_ += s.js / n;
       means_ratio_ += s.ratio_less_1 / n, means_deviation_ += s.deviation / n,
-          means_above_2_ += s.above_2 / n;
+          means_above_2_ += static_cast<double>(s.above_2) / n;
       train_log_ppl_ -= s.a / n, rollout_log_ppl_ -= s.b / n;
       train_ppl_ += std::exp(-s.a / n), rollout_ppl_ += std::exp(-s.b / n);
       log_ppl_diff_.add(log_ppl_diff);
@@ -145,7 +145,7 @@ class Pass {
   double train_log_ppl_ = 0, rollout_log_ppl_ = 0, train_ppl_ = 0, rollout_ppl_ = 0;
   double log_ppl_abs_diff_ = 0, ppl_ratio_ = 0, chi2_seq_ = 0, weight_deviation_ = 0;
   double seq_above_2_ = 0, seq_below_half_ = 0;
-  std::array<double, 4> seq_bands_{};
+  std::array<std::int64_t, 4> seq_bands_{};
   Extent log_ppl_diff_, seq_log_ratio_, geometric_, mult_, weight_;
 };
 
@@ -157,9 +157,10 @@ Mismatch Pass::result() const {
     m.tokens = m.sequences = m.mismatch_count = 0;
     return m;
   }
-  const double n = all_.tokens;
+  const double n = static_cast<double>(all_.tokens);
+  const auto share = [&](std::int64_t count) { return static_cast<double>(count) / n; };
   m.tokens = n;
-  m.mismatch_count = all_.mismatches;
+  m.mismatch_count = static_cast<double>(all_.mismatches);
   m.d_mean = all_.d / n;
   m.d_abs_mean = all_.d_abs / n;
   m.d_abs_max = d_abs_max_;
@@ -176,25 +177,25 @@ Mismatch Pass::result() const {
   m.ratio_mean = 1 + all_.ratio_less_1 / n;
   m.ratio_min = ratio_min_;
   m.ratio_max = ratio_max_;
-  m.ratio_std = ratio_.std_n(n);
+  m.ratio_std = std::isinf(ratio_max_) ? infinity : ratio_.std_n(n);
   m.ratio_deviation = all_.deviation / n;
   m.truncated_mean = all_.truncated / n;
   m.truncated_std = truncated_.std_n(n);
   m.ess = all_.truncated * all_.truncated / (n * all_.truncated_squares);
-  m.clip_share_high = all_.clip_high / n;
-  m.clip_share_low = all_.clip_low / n;
-  m.clip_share = (all_.clip_high + all_.clip_low) / n;
-  m.share_above_2 = all_.above_2 / n;
-  m.share_below_half = all_.below_half / n;
-  m.share_over_ln2 = all_.over_ln2 / n;
-  m.band_0_999_1_002 = all_.bands[0] / n;
-  m.band_1_percent = all_.bands[1] / n;
-  m.band_5_percent = all_.bands[2] / n;
-  m.band_10_percent = all_.bands[3] / n;
+  m.clip_share_high = share(all_.clip_high);
+  m.clip_share_low = share(all_.clip_low);
+  m.clip_share = share(all_.clip_high + all_.clip_low);
+  m.share_above_2 = share(all_.above_2);
+  m.share_below_half = share(all_.below_half);
+  m.share_over_ln2 = share(all_.over_ln2);
+  m.band_0_999_1_002 = share(all_.bands[0]);
+  m.band_1_percent = share(all_.bands[1]);
+  m.band_5_percent = share(all_.bands[2]);
+  m.band_10_percent = share(all_.bands[3]);
   m.token_mult_prob_error = all_.larger / n;
   m.prob_diff_mean = all_.prob_diff / n;
   m.prob_diff_max = prob_diff_max_;
-  m.prob_diff_std = prob_diff_.std_n_less_1(n);
+  m.prob_diff_std = std::isinf(prob_diff_max_) ? infinity : prob_diff_.std_n_less_1(n);
   const double spread = std::sqrt(train_prob_.squares()) * std::sqrt(rollout_prob_.squares());
   m.prob_pearson = std::clamp(together_ / spread, -1.0, 1.0);  // 0 / 0 stays NaN
   add_sequences(m);
@@ -237,10 +238,10 @@ void Pass::add_sequences(Mismatch& m) const {
   m.seq_share_above_2 = seq_above_2_ / n;
   m.seq_share_below_half = seq_below_half_ / n;
   m.share_above_2_mean_of_sequence_means = means_above_2_ / n;
-  m.seq_band_0_999_1_002 = seq_bands_[0] / n;
-  m.seq_band_1_percent = seq_bands_[1] / n;
-  m.seq_band_5_percent = seq_bands_[2] / n;
-  m.seq_band_10_percent = seq_bands_[3] / n;
+  m.seq_band_0_999_1_002 = static_cast<double>(seq_bands_[0]) / n;
+  m.seq_band_1_percent = static_cast<double>(seq_bands_[1]) / n;
+  m.seq_band_5_percent = static_cast<double>(seq_bands_[2]) / n;
+  m.seq_band_10_percent = static_cast<double>(seq_bands_[3]) / n;
   m.seq_mult_prob_error_mean = mult_.sum / n;
   m.seq_mult_prob_error_min = mult_.least;
   m.seq_mult_prob_error_max = mult_.greatest;

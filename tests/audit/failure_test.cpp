@@ -72,8 +72,9 @@ Config config_of(const Scratch& scratch) {
   config.tp = 2;
   config.cp = 2;
   config.out = scratch.path("reports");
-  config.typed = {"tp", "cp", "out"};
+  config.typed = {"tp", "cp", "out", "row-stats"};
   config.rows_per_chunk = 3;
+  config.row_stats = true;  // one more kernel that can fail
   generate(config.dump, {.rows = 28, .vocab = 9500, .padded_vocab = 9600});
   return config;
 }
@@ -114,7 +115,7 @@ TEST_CASE("audit: healthy ranks pass, and only rank 0 speaks") {
 
 TEST_CASE("audit: a kernel that fails on any one rank, at any chunk, ends the run on all with its message") {
   for (int rank = 0; rank < ranks; ++rank)
-    for (const char* kernel : {"tree_sum", "row_target", "tree_finish", "row_census", "make_resident"})
+    for (const char* kernel : {"tree_sum", "row_target", "tree_finish", "row_census", "row_moments", "make_resident"})
       for (const int count : {1, 2}) {
         const Scratch scratch;
         INFO("rank " << rank << ", call " << count << " of " << kernel);

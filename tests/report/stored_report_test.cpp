@@ -84,7 +84,13 @@ TEST_CASE(
   AggregateReport full = samples::nonfinite();
   samples::add_extras(full);
   const bool with_logits = GENERATE(true, false);
-  const auto good = nlohmann::json::parse(to_json(with_logits ? full : samples::pairs_alone()));
+  if (!with_logits) full = samples::pairs_alone();
+  for (PairReport& pair : *full.pairs) {  // hundreds of numbers that nothing reads
+    pair.metrics.reset();
+    pair.framework_metrics.clear();
+    pair.compared.strata.clear();
+  }
+  const auto good = nlohmann::json::parse(to_json(full));
   put(folder / "good/aggregate.json", good.dump());
   std::vector<nlohmann::json::json_pointer> places;
   const std::function<void(const nlohmann::json&, const nlohmann::json::json_pointer&)> walk =
@@ -96,7 +102,7 @@ TEST_CASE(
           for (std::size_t i = 0; i < at.size(); ++i) walk(at[i], here / i);
       };
   walk(good, nlohmann::json::json_pointer());
-  REQUIRE(places.size() > 250);
+  REQUIRE(places.size() > 100);
   for (const auto& place : places)
     for (const nlohmann::json& other : {nlohmann::json(nullptr), nlohmann::json(-3), nlohmann::json("x"),
                                         nlohmann::json::array({1}), nlohmann::json({{"k", 1}})}) {
