@@ -203,12 +203,12 @@ void ExplainRun::run_formulas(const Reading& reading) {
 
 void ExplainRun::write_report() {
   const auto surroundings = gather_surroundings();
+  report_.status = "done";
+  report_.exit_code = 0;
   if (!is_first()) return;
   report_.input = input_of(*case_, *dump_, inputs_, kept_, rows_);
   report_.oracle = oracle_of(*case_, inputs_, rows_, backend_name_);
   report_.recorded = recorded_of(*case_, inputs_, rows_);
-  report_.status = "done";
-  report_.exit_code = 0;
   folder_->write("run.json", to_json(run_info(surroundings)));
   const Document whole = document();
   folder_->write(whole.file, whole.text);
