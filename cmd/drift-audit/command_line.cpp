@@ -83,6 +83,9 @@ class Parser {
     add_generate();
     add("formulas", "list the formulas: id, who uses it, claims, what it accepts",
         [] { return FormulasRequest{}; });
+    add("metrics",
+        "list the numbers that a pair of log-probs is compared in: formula, and frameworks' names for it",
+        [] { return MetricsRequest{}; });
     auto* schema = add("schema", "print a JSON Schema that is built in", [this] { return schema_; });
     schema->add_option("NAME", schema_.name, "aggregate, rank, run, ...")->required()->type_name("");
   }

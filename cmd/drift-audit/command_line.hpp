@@ -34,6 +34,7 @@ struct GenerateCommand {
   bool force = false;  ///< replace a file of that name
 };
 struct FormulasRequest {};
+struct MetricsRequest {};
 struct SchemaRequest {
   std::string name;
 };
@@ -43,7 +44,7 @@ struct TextRequest {
 };
 
 using Request = std::variant<TextRequest, RunRequest, ExplainRequest, PlanRequest, CompareRequest,
-                             InspectRequest, GenerateCommand, FormulasRequest, SchemaRequest>;
+                             InspectRequest, GenerateCommand, FormulasRequest, MetricsRequest, SchemaRequest>;
 
 /// `arguments` without the program's name. Throws Fault::usage saying which word is wrong and what is wanted.
 Request parse_command_line(const std::vector<std::string>& arguments);

@@ -15,6 +15,7 @@ int compare(const CompareRequest& request, const Console& console);
 int inspect(const InspectRequest& request, const Console& console);
 int generate(const GenerateCommand& request, const Console& console);
 int list_formulas(const Console& console);
+int list_metrics(const Console& console);
 int print_schema(const SchemaRequest& request, const Console& console);
 
 /// Parse, dispatch, report errors: everything but `main`. Throws nothing.

@@ -24,6 +24,7 @@ struct Dispatch {
   int operator()(const InspectRequest& request) const { return inspect(request, console); }
   int operator()(const GenerateCommand& request) const { return generate(request, console); }
   int operator()(const FormulasRequest&) const { return list_formulas(console); }
+  int operator()(const MetricsRequest&) const { return list_metrics(console); }
   int operator()(const SchemaRequest& request) const { return print_schema(request, console); }
 };
 

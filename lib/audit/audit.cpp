@@ -3,17 +3,12 @@
 
 #include "audit/audit.hpp"
 
-#include "audit/audit_run.hpp"
-#include "comm/agree.hpp"
+#include "audit/story.hpp"
 
 namespace drift {
 namespace {
 
-void tell(AuditRun& run, Control& world) {
-  const auto phase = [&](const char* name, auto step) {
-    in_phase(world, name, [&] { step(); });
-    run.lap(name);
-  };
+void tell(AuditRun& run, const Phases& phase) {
   phase("open", [&] { run.open_dump(); });
   phase("device", [&] { run.take_device(); });
   phase("contract", [&] { run.compare_contract(); });
@@ -34,12 +29,7 @@ void tell(AuditRun& run, Control& world) {
 
 Outcome audit(const Config& config, Control& world, const Machinery& machinery) {
   AuditRun run(config, world, machinery);
-  try {
-    tell(run, world);
-    return run.outcome();
-  } catch (const AgreedError& error) {
-    return run.fail(error);
-  }
+  return told(run, world, tell);
 }
 
 }  // namespace drift

@@ -6,6 +6,7 @@
 #include "audit/console_explain.hpp"
 #include "audit/findings.hpp"
 #include "audit/parcel.hpp"
+#include "audit/story.hpp"
 #include "report/to_json.hpp"
 
 namespace drift {
@@ -64,11 +65,7 @@ std::string name(Finding finding) {
   return "nothing";
 }
 
-void tell(ExplainRun& run, Control& world) {
-  const auto phase = [&](const char* name, auto step) {
-    in_phase(world, name, [&] { step(); });
-    run.lap(name);
-  };
+void tell(ExplainRun& run, const Phases& phase) {
   phase("open", [&] { run.open_dump(); });
   phase("request", [&] { run.check_request(); });
   phase("device", [&] { run.take_device(); });
@@ -265,12 +262,7 @@ std::vector<std::string> ExplainRun::lines(const std::string& folder) const {
 
 Outcome explain_dump(const Config& config, Control& world, const Machinery& machinery) {
   ExplainRun run(config, world, machinery);
-  try {
-    tell(run, world);
-    return run.outcome();
-  } catch (const AgreedError& error) {
-    return run.fail(error);
-  }
+  return told(run, world, tell);
 }
 
 }  // namespace drift

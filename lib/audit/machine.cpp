@@ -24,8 +24,8 @@ bool gpus_are_shared(const Backend& on, Control& world) {
 }
 
 bool nccl_may_share(const Machinery& machinery) {
-  return std::find(machinery.environment.begin(), machinery.environment.end(), "NCCL_MULTI_RANK_GPU_ENABLE=1") !=
-         machinery.environment.end();
+  return std::find(machinery.environment.begin(), machinery.environment.end(),
+                   "NCCL_MULTI_RANK_GPU_ENABLE=1") != machinery.environment.end();
 }
 
 }  // namespace
@@ -38,10 +38,11 @@ std::string choose_backend(const std::string& requested, const Machinery& machin
   const bool nowhere = std::all_of(gpus.begin(), gpus.end(), [](int count) { return count == 0; });
   if (requested == "auto" && nowhere) return "cpu";
   const std::string why = machinery.why_no_gpu();
-  throw Error(Fault::device, (nowhere ? "no rank sees a GPU"
-                                      : "rank " + std::to_string(without - gpus.begin()) +
-                                            " sees no GPU while others do (one audit runs on one kind of hardware)") +
-                                 (why.empty() ? "" : ": " + why) + "; --backend cpu audits on CPUs");
+  throw Error(Fault::device,
+              (nowhere ? "no rank sees a GPU"
+                       : "rank " + std::to_string(without - gpus.begin()) +
+                             " sees no GPU while others do (one audit runs on one kind of hardware)") +
+                  (why.empty() ? "" : ": " + why) + "; --backend cpu audits on CPUs");
 }
 
 std::unique_ptr<Backend> make_backend(const std::string& chosen, const Machinery& machinery, Control& world) {
@@ -56,14 +57,17 @@ std::string choose_transport(const std::string& requested, const Backend& on, co
   if (requested == "auto" && grid.tp == 1) return "solo";
   if (on.host_memory()) {
     require(requested != "nccl", Fault::usage,
-            "--transport nccl moves GPU memory (this run computes on CPUs): use --transport mpi, or --backend cuda");
+            "--transport nccl moves GPU memory (this run computes on CPUs): use --transport mpi, or "
+            "--backend cuda");
     return "mpi";
   }
   const bool shared = gpus_are_shared(on, world);
   if (requested == "auto") return !shared && machinery.nccl_built ? "nccl" : "mpi";
   require(!shared || nccl_may_share(machinery), Fault::device,
-          "--transport nccl wants a GPU for each rank (NCCL refuses to share one): " + std::to_string(world.size()) +
-              " ranks hold the same GPU in part; use --transport mpi, or NCCL >= 2.30 with NCCL_MULTI_RANK_GPU_ENABLE=1");
+          "--transport nccl wants a GPU for each rank (NCCL refuses to share one): " +
+              std::to_string(world.size()) +
+              " ranks hold the same GPU in part; use --transport mpi, or NCCL >= 2.30 with "
+              "NCCL_MULTI_RANK_GPU_ENABLE=1");
   return "nccl";
 }
 

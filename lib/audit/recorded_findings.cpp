@@ -91,9 +91,11 @@ std::vector<PairReport> pairs_of(const Case& run, const Inputs& inputs, const Al
     report.b = pair.b;
     report.kind = text_of(pair.kind);
     const auto use = compare.use(quantity);
-    auto metrics = std::async(std::launch::async, [&] {  // as long as everything else together, for millions of tokens
-      return quantity == Quantity::logp ? std::optional(mismatch_of(a, b, use, inputs.sequences)) : std::nullopt;
-    });
+    auto metrics =
+        std::async(std::launch::async, [&] {  // as long as everything else together, for millions of tokens
+          return quantity == Quantity::logp ? std::optional(mismatch_of(a, b, use, inputs.sequences))
+                                            : std::nullopt;
+        });
     report.compared = compare(a, b, quantity, Detail::strata);
     report.permuted =
         report.compared.drift.mismatch_count > 0 && sum_of_hashes(a, use) == sum_of_hashes(b, use);

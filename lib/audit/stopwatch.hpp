@@ -21,7 +21,9 @@ class Stopwatch {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static double since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
+  static double since(Clock::time_point then) {
+    return std::chrono::duration<double>(Clock::now() - then).count();
+  }
 
   Clock::time_point start_ = Clock::now(), lap_ = start_;
   std::vector<std::pair<std::string, double>> laps_;

@@ -248,7 +248,7 @@ TEST_CASE("command line: help lists every option of run with its default") {
   }
   CHECK(help.find("DUMP") != std::string::npos);
   const std::string all = std::get<TextRequest>(parse_command_line({"--help"})).text;
-  for (const char* command : {"run", "plan", "compare", "inspect", "generate", "formulas", "schema"})
+  for (const char* command : {"run", "explain", "plan", "compare", "inspect", "generate", "formulas", "metrics", "schema"})
     CHECK(all.find(command) != std::string::npos);
   CHECK(std::get<TextRequest>(parse_command_line({"--version"})).text.find("drift-audit 0.1.0") == 0);
 }

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "formulas/formula.hpp"
+#include "stats/mismatch.hpp"
 #include "support/catch.hpp"
 #include "support/drift_audit.hpp"
 #include "support/tiny_dump.hpp"
@@ -34,6 +35,7 @@ TEST_CASE("program: help and version are results, on stdout, exit 0") {
   for (const std::vector<std::string>& words : {std::vector<std::string>{"--help"},
                                                 {"--version"},
                                                 {"run", "--help"},
+                                                {"explain", "--help"},
                                                 {"plan", "--help"},
                                                 {"inspect", "--help"}}) {
     const Ran ran = drift_audit(words);
@@ -150,6 +152,18 @@ TEST_CASE("program: formulas lists the registry") {
     CHECK(has(ran.out, std::string(formula.used_by)));
   }
   CHECK(has(ran.out, "vocabularies of at least 9,217 columns"));
+}
+
+TEST_CASE("program: metrics lists every number of a pair with its formula, and every framework's name once") {
+  const Ran ran = drift_audit({"metrics"});
+  INFO(ran.all());
+  CHECK(ran.exit_code == 0);
+  for (const Metric& metric : mismatch_metrics()) {
+    CHECK(has(ran.out, "\n" + std::string(metric.key) + "\n"));
+    CHECK(has(ran.out, std::string(metric.formula)));
+  }
+  CHECK(has(ran.out, "verl rollout_corr/k3_kl, nemo train/gen_kl_error"));
+  CHECK_FALSE(has(ran.out, "rollout_is_max"));  // a clamped number is another one
 }
 
 TEST_CASE("program: schema prints what the repository holds") {
