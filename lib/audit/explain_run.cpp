@@ -205,6 +205,7 @@ void ExplainRun::write_report() {
   if (!is_first()) return;
   report_.input = input_of(*case_, *dump_, inputs_, kept_, rows_);
   report_.oracle = oracle_of(*case_, inputs_, rows_, backend_name_);
+  report_.candidates = candidates_of(*case_, inputs_, rows_, {backend_name_, transport_name_});
   report_.recorded = recorded_of(*case_, inputs_, rows_);
   folder_->write("run.json", to_json(run_info(surroundings)));
   const Document whole = document();

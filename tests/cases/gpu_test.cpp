@@ -1,6 +1,7 @@
 // Audits on a GPU through the binary: the same digests as on CPUs, at every topology and over every
 // transport, and torch's own bits. Several ranks share the GPU. Without a GPU each case says SKIPPED and why.
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 
@@ -69,6 +70,61 @@ TEST_CASE("gpu: NCCL gives the same digests at TP 2 and 4", "[gpu]") {
   for (const std::string& dump : dumps()) {
     const Audit cpu = folder.run(dump, 1);
     for (const int tp : {2, 4}) check_same_digests(folder, dump, cpu, tp, 1, "nccl");
+  }
+}
+
+TEST_CASE("gpu: kept sets, temperatures a row and row statistics have the bits that CPUs give", "[gpu]") {
+  if (skipped_without_gpu()) return;
+  CaseFolder folder;
+  std::vector<float> logits, temperature;
+  std::vector<std::int64_t> targets;
+  for (int r = 0; r < 12; ++r) {
+    for (int v = 0; v < 500; ++v) logits.push_back(static_cast<float>((r * 131 + v * 71) % 97) * 0.11f);
+    temperature.push_back(r < 6 ? 0.7f : 1.3f);
+    const auto row = logits.end() - 500;
+    targets.push_back(std::max_element(row, row + 480) - row);
+  }
+  TinyDump dump;
+  dump.bf16("logits", {2, 6, 500}, logits).i64("targets", {2, 6}, targets).meta("real_vocab_size", "480");
+  dump.f32("temperature", {2, 6}, temperature).f32("rollout_logprobs", {2, 6}, std::vector<float>(12, -3));
+  for (const std::vector<std::string>& asked : {std::vector<std::string>{},
+                                                {"--top-k", "20"},
+                                                {"--top-p", "0.7"},
+                                                {"--min-p", "0.1", "--top-k", "50"}}) {
+    std::vector<std::string> on_cpu = asked, on_gpu = asked;
+    on_cpu.insert(on_cpu.end(), {"--row-stats"});
+    on_gpu.insert(on_gpu.end(), {"--row-stats", "--backend", "cuda"});
+    const Audit cpu = folder.run(dump, 1, 1, on_cpu), gpu = folder.run(dump, 1, 1, on_gpu);
+    INFO(cpu.ran.all() << gpu.ran.all());
+    REQUIRE(gpu.ran.exit_code == 0);
+    CHECK(gpu.digests() == cpu.digests());
+    CHECK(gpu.aggregate.at("oracle").at("digests") == cpu.aggregate.at("oracle").at("digests"));
+    CHECK(gpu.aggregate.at("oracle").at("row_stats") == cpu.aggregate.at("oracle").at("row_stats"));
+    CHECK(gpu.aggregate.at("recorded") == cpu.aggregate.at("recorded"));
+  }
+}
+
+TEST_CASE("gpu: explain says what it says on CPUs", "[gpu]") {
+  if (skipped_without_gpu()) return;
+  const char* data = std::getenv("DRIFT_TEST_DATA");
+  if (data == nullptr) {
+    WARN("SKIPPED: DRIFT_TEST_DATA names no folder with the full dumps");
+    return;
+  }
+  const TemporaryFolder folder;
+  const std::string base = std::string(data) + "/rollout-t0.7";
+  for (const char* tensor :
+       {"logprobs_bf16_temperature", "logprobs_padded_not_masked", "logprobs_bf16_log_softmax"}) {
+    const auto causes = [&](const std::string& backend) {
+      const std::string out = folder.path(backend + tensor);
+      const Ran ran = drift_audit({"explain", base + ".safetensors", "--backend", backend, "--out", out,
+                                   "--recorded", base + ".expected.safetensors:" + tensor});
+      INFO(ran.all());
+      REQUIRE(ran.exit_code == 0);
+      const nlohmann::json report = nlohmann::json::parse(file_text(out + "/explain.json"));
+      return report.at("findings").at(0).at("best").at(0).at("causes");
+    };
+    CHECK(causes("cuda") == causes("cpu"));
   }
 }
 
