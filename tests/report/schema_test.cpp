@@ -285,10 +285,12 @@ TEST_CASE("schemas: both documents hold the same case and input") {
 }
 
 TEST_CASE("schemas: an unknown key or a null is refused in every place") {
-  check_refused_everywhere("aggregate", json::parse(to_json(samples::with_extras())));
-  check_refused_everywhere("aggregate", json::parse(to_json(samples::pairs_alone())));
+  AggregateReport once = samples::with_extras();  // of what it holds twice, one is enough
+  once.candidates->pop_back();
+  once.recorded->erase(once.recorded->begin());
+  once.pairs->pop_back();
+  check_refused_everywhere("aggregate", json::parse(to_json(once)));
   check_refused_everywhere("explain", json::parse(to_json(samples::explained())));
-  check_refused_everywhere("aggregate", json::parse(to_json(samples::passed())));
   check_refused_everywhere("aggregate", json::parse(to_json(samples::nonfinite())));
   check_refused_everywhere("rank", json::parse(to_json(samples::failed_rank())));
   check_refused_everywhere("rank", json::parse(to_json(samples::rank())));
