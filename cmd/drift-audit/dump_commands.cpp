@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "audit/kept_rows.hpp"
 #include "audit/options.hpp"
 #include "base/error.hpp"
 #include "base/printable.hpp"
@@ -25,7 +26,10 @@ std::vector<std::string> resolved_lines(const Case& run) {
     return pairs;
   }
   std::vector<std::string> out{
-      "  temperature: " + to_text(config.temperature) + " (" + source_of(run, "temperature") + ")",
+      run.roles.temperature
+          ? "  temperature: the tensor " + escaped(run.roles.temperature->name)
+          : "  temperature: " + to_text(config.temperature) + " (" + source_of(run, "temperature") + ")",
+      "  kept set: " + (what_keeps(run).empty() ? "the whole vocabulary" : what_keeps(run)),
       "  real vocabulary: " + std::to_string(run.real_vocab) + " of " + std::to_string(run.padded_vocab) +
           " (" + source_of(run, "real_vocab") + ")",
       "  ignore index: " + std::to_string(config.ignore_index) + " (" + source_of(run, "ignore_index") + ")",

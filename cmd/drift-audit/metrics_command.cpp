@@ -25,7 +25,7 @@ std::string also_called(const Metric& metric) {
 int list_metrics(const Console& console) {
   console.say(
       "a = training, b = rollout log-prob of a token, d = a - b, r = exp(d), all over compared tokens; [s]: "
-      "of sequence s");
+      "of sequence s; a sequence without a compared token counts nowhere (verl counts it as 0)");
   for (const Metric& metric : mismatch_metrics()) {
     console.say(std::string(metric.key));
     std::vector<std::vector<std::string>> rows{{"is", std::string(metric.formula)}};

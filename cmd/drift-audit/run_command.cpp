@@ -24,7 +24,6 @@ Config with_topology(Config config, Work work, std::int64_t world) {
   if (work != explain_dump || config.typed.contains("tp") || config.typed.contains("cp") || world == 1)
     return config;
   config.cp = world;
-  config.typed.insert("cp");
   return config;
 }
 

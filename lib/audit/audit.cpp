@@ -9,6 +9,7 @@ namespace drift {
 namespace {
 
 void tell(AuditRun& run, const Phases& phase) {
+  phase("backend", [&] { run.choose_hardware(); });
   phase("open", [&] { run.open_dump(); });
   phase("device", [&] { run.take_device(); });
   phase("contract", [&] { run.compare_contract(); });
@@ -16,7 +17,7 @@ void tell(AuditRun& run, const Phases& phase) {
   phase("connect", [&] { run.connect_ranks(); });
   phase("load", [&] { run.load_inputs(); });
   if (run.has_logits()) {
-    phase("kept sets", [&] { run.find_kept_sets(); });
+    phase("kept_sets", [&] { run.find_kept_sets(); });
     phase("candidates", [&] { run.compute_candidates(); });
     phase("oracle", [&] { run.compute_oracle(); });
   }

@@ -122,8 +122,6 @@ void AuditRun::write_token_columns() {
   if (case_->input_is_rounded) add("oracle_rounded", rows_.rounded);
   for (std::size_t f = 0; f < rows_.candidates.size(); ++f)
     add(std::string(case_->formulas[f]->id), rows_.candidates[f]);
-  for (std::size_t i = 0; i < inputs_.recorded.size(); ++i)
-    columns.values.emplace_back(case_->roles.recorded[i].name, inputs_.recorded[i]);
   if (case_->config.row_stats)
     for (const auto& [name, value] : {std::pair("entropy", &RowSpread::entropy),
                                       {"sum_p2", &RowSpread::sum_p2},
@@ -132,6 +130,8 @@ void AuditRun::write_token_columns() {
       for (const RowSpread& row : rows_.spread) column.push_back(static_cast<float>(row.*value));
       columns.values.emplace_back(name, column);
     }
+  for (std::size_t i = 0; i < inputs_.recorded.size(); ++i)
+    columns.values.emplace_back(case_->roles.recorded[i].name, inputs_.recorded[i]);
   write_tokens(folder_->file("tokens.safetensors"), columns);
 }
 

@@ -25,7 +25,10 @@ AuditRun::AuditRun(const Config& config, Control& world, const Machinery& machin
   for (const std::string& name : config.typed) typed.insert(key_of(name));
   for (const auto& [key, value] : report_.case_values)  // what a run that fails before `resolve` can know
     report_.case_sources.emplace_back(key, typed.contains(key) ? "option" : "default");
-  NamedValues identity = option_values(config);
+  Config as_typed = config;
+  if (!config.typed.contains("tp") && !config.typed.contains("cp"))
+    as_typed.tp = as_typed.cp = 1;  // `explain` takes as many ranks as there are: the case is the same
+  NamedValues identity = option_values(as_typed);
   if (command != "run") identity.emplace_back("command", command);  // its reports go to a folder of their own
   report_.case_id = case_id(identity, config.dump);
   report_.environment = collect_environment(machinery.environment, machinery.versions);
@@ -35,12 +38,15 @@ AuditRun::AuditRun(const Config& config, Control& world, const Machinery& machin
       reproduce(world.size(), machinery.program, arguments, report_.environment, machinery.launcher_flags);
 }
 
-void AuditRun::open_dump() {
+void AuditRun::choose_hardware() {
   require(typed_.tp * typed_.cp == world_.size(), Fault::usage,
           "tp " + std::to_string(typed_.tp) + " x cp " + std::to_string(typed_.cp) + " wants " +
               std::to_string(typed_.tp * typed_.cp) + " rank(s), the world has " +
               std::to_string(world_.size()));
   backend_name_ = choose_backend(typed_.backend, machinery_, world_);
+}
+
+void AuditRun::open_dump() {
   dump_.emplace(DumpFile::open(typed_.dump));
   case_.emplace(resolve(typed_, *dump_, backend_name_));
 
@@ -77,6 +83,7 @@ void AuditRun::connect_ranks() {
 void AuditRun::load_inputs() {
   for (std::string& warning : check_identity(*case_, *dump_)) case_->warnings.push_back(std::move(warning));
   inputs_ = read_inputs(*case_, *dump_);
+  for (const std::string& warning : inputs_.warnings) case_->warnings.push_back(warning);
 }
 
 void AuditRun::find_kept_sets() {
@@ -125,6 +132,7 @@ void AuditRun::compare() {
     }
     report_.recorded = recorded_of(*case_, inputs_, rows_);
     report_.pairs = pairs_of(*case_, inputs_, rows_);
+    report_.scope = compared_users() ? "user" : "self-check";
     const ReportValues values(report_);
     for (const std::string& expression : typed_.gate)
       report_.gates->push_back(evaluate(parse_gate(expression), values));
@@ -150,7 +158,6 @@ bool AuditRun::compared_users() const {
 }
 
 void AuditRun::reach_verdict() {
-  report_.scope = compared_users() ? "user" : "self-check";
   report_.error.reset();
   const auto blame = [&](Fault fault, const std::string& message) {
     if (report_.error && report_.error->code <= static_cast<int>(fault)) return;

@@ -24,8 +24,9 @@ class AuditRun {
            const std::string& command = "run");
   virtual ~AuditRun() = default;
 
+  void choose_hardware();     ///< CPU or GPU, by a decision of all ranks
   void open_dump();           ///< header, roles, options against metadata: the case
-  void take_device();         ///< CPU or GPU, by a decision of all ranks
+  void take_device();         ///< this rank's part of it
   void compare_contract();    ///< the same dump, build and options everywhere
   void prepare_folder();      ///< rank 0: --out can be written
   void connect_ranks();       ///< TP groups and their transport

@@ -33,6 +33,9 @@ Pair named_pair(const std::string& word, const std::vector<Comparand>& all) {
   for (std::size_t colon = word.find(':'); colon != std::string::npos; colon = word.find(':', colon + 1)) {
     const auto a = find(word.substr(0, colon)), b = find(word.substr(colon + 1));
     if (a == all.end() || b == all.end()) continue;
+    require(a != b, Fault::usage,
+            "--pair '" + escaped(word) + "' compares " + a->name +
+                " with itself (it would always agree); wanted two");
     const bool are_logp = a->has_logp && b->has_logp, are_lse = a->has_lse && b->has_lse;
     require(are_logp || are_lse, Fault::usage,
             "--pair '" + escaped(word) + "' would compare a log-prob with an LSE; wanted two of one kind");

@@ -66,6 +66,7 @@ std::string name(Finding finding) {
 }
 
 void tell(ExplainRun& run, const Phases& phase) {
+  phase("backend", [&] { run.choose_hardware(); });
   phase("open", [&] { run.open_dump(); });
   phase("request", [&] { run.check_request(); });
   phase("device", [&] { run.take_device(); });
@@ -73,7 +74,7 @@ void tell(ExplainRun& run, const Phases& phase) {
   phase("output", [&] { run.prepare_folder(); });
   phase("connect", [&] { run.connect_ranks(); });
   phase("load", [&] { run.load_inputs(); });
-  phase("kept sets", [&] { run.find_kept_sets(); });
+  phase("kept_sets", [&] { run.find_kept_sets(); });
   phase("candidates", [&] { run.compute_candidates(); });
   phase("oracle", [&] { run.compute_oracle(); });
   phase("gather", [&] { run.gather(); });

@@ -35,17 +35,6 @@ std::string joined(const Case& run, std::string_view Reduction::*part) {
   return out;
 }
 
-/// "top_k 50, top_p 0.9", or the tensors of the dump.
-std::string what_keeps(const Case& run) {
-  if (run.has_kept_sets) return run.roles.kept_ids ? "kept_ids" : "kept_mask";
-  std::string out;
-  const auto add = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
-  if (run.truncation.min_p > 0) add("min_p " + to_text(run.truncation.min_p));
-  if (run.truncation.top_k > 0) add("top_k " + std::to_string(run.truncation.top_k));
-  if (run.truncation.top_p < 1) add("top_p " + to_text(run.truncation.top_p));
-  return out;
-}
-
 RowStatReport summary(const Inputs& inputs, const AllRows& rows, double RowSpread::*value) {
   RowStatReport out{.least = INFINITY, .greatest = -INFINITY};
   std::int64_t count = 0;
@@ -117,7 +106,7 @@ InputReport input_of(const Case& run, const DumpFile& dump, const Inputs& inputs
                           .fewest = kept.counts.fewest,
                           .most = kept.counts.most,
                           .boundary_rows = kept.counts.boundary_rows};
-  if (run.roles.mask) out.mask = describe(*run.roles.mask, inputs.mask_digest);
+  if (inputs.mask) out.mask = describe(*inputs.mask, inputs.mask_digest);
   out.real_vocab = run.real_vocab;
   out.padded_vocab = run.padded_vocab;
   out.rows = run.roles.rows;

@@ -32,7 +32,8 @@ std::vector<const DumpFile*> files_of(const Case& run, const DumpFile& dump) {
   throw Error(Fault::input, "not comparable: " + a.shown_path() + " and " + b.shown_path() + " " + why);
 }
 
-/// A column of whole numbers that two files both have. `use` empty: every row counts.
+/// A column of whole numbers that two files both have. `use` of another length than the column (one value a
+/// sequence, say), or empty: every element counts.
 void compare_numbers(const DumpFile& a, const DumpFile& b, const std::string& what,
                      std::vector<std::int64_t> first, std::vector<std::int64_t> second,
                      const std::vector<std::uint8_t>& use) {
@@ -41,7 +42,7 @@ void compare_numbers(const DumpFile& a, const DumpFile& b, const std::string& wh
            "have " + std::to_string(first.size()) + " and " + std::to_string(second.size()) + " " + what);
   std::int64_t differ = 0, row = -1;
   for (std::size_t r = 0; r < first.size(); ++r) {
-    if (!use.empty() && !use[r]) {
+    if (use.size() == first.size() && !use[r]) {
       first[r] = second[r] = 0;  // not looked at
       continue;
     }
@@ -61,7 +62,16 @@ void compare_numbers(const DumpFile& a, const DumpFile& b, const std::string& wh
 }
 
 bool is_whole(const TensorInfo& tensor) {
-  return tensor.dtype == Dtype::I32 || tensor.dtype == Dtype::I64 || tensor.dtype == Dtype::U32;
+  switch (tensor.dtype) {
+    case Dtype::U8:
+    case Dtype::I8:
+    case Dtype::U16:
+    case Dtype::I16:
+    case Dtype::U32:
+    case Dtype::I32:
+    case Dtype::I64: return true;
+    default: return false;
+  }
 }
 
 /// Compares `find`'s tensor of each file with that of the first file that has one.
@@ -84,9 +94,47 @@ void compare_where_both(
   }
 }
 
-std::vector<std::int64_t> read_flags(const DumpFile& file, const TensorInfo& tensor) {
-  const std::vector<std::uint8_t> flags = read_mask(file, tensor);
-  return {flags.begin(), flags.end()};
+std::optional<TensorInfo> targets_of(const Case& run, const DumpFile& dump, const DumpFile& file) {
+  const TensorInfo& own = run.roles.targets;
+  if (&file != &dump) return counterpart_targets(file, own.name);
+  return own.name.empty() ? std::nullopt : std::optional(own);
+}
+
+/// What this one file says; empty: nothing.
+std::optional<Activity> activity_of(const Case& run, const DumpFile& dump, const DumpFile& file) {
+  const auto& own = run.roles.mask;
+  const auto mask = &file == &dump ? own : counterpart_mask(file, own ? own->name : "");
+  if (mask) {
+    if (mask->elements != run.roles.rows)
+      refuse(
+          dump, file,
+          "have " + std::to_string(run.roles.rows) + " rows and a mask of " + std::to_string(mask->elements));
+    return Activity{read_mask(file, *mask), &file, mask};
+  }
+  const auto targets = targets_of(run, dump, file);
+  if (!targets || targets->elements != run.roles.rows || run.config.targets_are == "input-ids")
+    return std::nullopt;
+  Activity out{{}, &file, std::nullopt};
+  bool says_anything = false;
+  for (const std::int64_t target : read_integers(file, *targets)) {
+    out.rows.push_back(target != run.config.ignore_index);
+    says_anything |= target == run.config.ignore_index;
+  }
+  return says_anything ? std::optional(out) : std::nullopt;
+}
+
+/// All that say which rows are active must say the same.
+void compare_activity(const Case& run, const DumpFile& dump, const std::vector<const DumpFile*>& files) {
+  std::optional<Activity> first;
+  for (const DumpFile* file : files) {
+    std::optional<Activity> stated = activity_of(run, dump, *file);
+    if (!stated) continue;
+    if (first)
+      compare_numbers(*first->file, *file, "mask values", {first->rows.begin(), first->rows.end()},
+                      {stated->rows.begin(), stated->rows.end()}, {});
+    else
+      first = std::move(stated);
+  }
 }
 
 void compare_metadata(const std::vector<const DumpFile*>& files, std::vector<std::string>& warnings) {
@@ -112,38 +160,32 @@ void compare_metadata(const std::vector<const DumpFile*>& files, std::vector<std
 
 }  // namespace
 
+std::optional<Activity> stated_activity(const Case& run, const DumpFile& dump) {
+  for (const DumpFile* file : files_of(run, dump))
+    if (auto stated = activity_of(run, dump, *file)) return stated;
+  return std::nullopt;
+}
+
 std::vector<std::string> check_identity(const Case& run, const DumpFile& dump) {
   std::vector<std::string> warnings;
   const std::vector<const DumpFile*> files = files_of(run, dump);
   if (files.size() == 1) return warnings;
   compare_metadata(files, warnings);
 
-  const Roles& roles = run.roles;
-  compare_where_both(files, "mask values",
-                     [&](const DumpFile& file) {
-                       return &file == &dump ? roles.mask
-                                             : counterpart_mask(file, roles.mask ? roles.mask->name : "");
-                     },
-                     read_flags, {});
-  std::vector<std::uint8_t> active;
-  for (const DumpFile* file : files)
-    if (const auto mask = file == &dump ? roles.mask : counterpart_mask(*file, ""); mask && active.empty())
-      active = read_mask(*file, *mask);
+  compare_activity(run, dump, files);
+  const std::optional<Activity> activity = stated_activity(run, dump);
+  const std::vector<std::uint8_t> active = activity ? activity->rows : std::vector<std::uint8_t>{};
   compare_where_both(
-      files, "targets",
-      [&](const DumpFile& file) -> std::optional<TensorInfo> {
-        if (&file != &dump) return counterpart_targets(file, roles.targets.name);
-        if (roles.targets.name.empty()) return std::nullopt;
-        return roles.targets;
-      },
-      read_integers, active);
+      files, "targets", [&](const DumpFile& file) { return targets_of(run, dump, file); }, read_integers,
+      active);
   for (const std::string_view key : row_keys)
-    compare_where_both(files, std::string(key),
-                       [&](const DumpFile& file) -> std::optional<TensorInfo> {
-                         const TensorInfo* tensor = file.find(key);
-                         return tensor && is_whole(*tensor) ? std::optional(*tensor) : std::nullopt;
-                       },
-                       read_integers, {});
+    compare_where_both(
+        files, std::string(key),
+        [&](const DumpFile& file) -> std::optional<TensorInfo> {
+          const TensorInfo* tensor = file.find(key);
+          return tensor && is_whole(*tensor) ? std::optional(*tensor) : std::nullopt;
+        },
+        read_integers, active);
   return warnings;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "audit/identity.hpp"
 #include "audit/options.hpp"
 #include "audit/resolve_parts.hpp"
 #include "base/digest.hpp"
@@ -36,27 +37,21 @@ void read_targets(const Case& run, const DumpFile& dump, Inputs& in) {
   in.targets_digest = hex(digest_of(dump, roles.targets));
 }
 
-/// Pairs without logits: a mask speaks for all files, whichever it is in.
-std::optional<std::vector<std::uint8_t>> mask_of_another_file(const Case& run) {
-  for (const Recorded& recorded : run.roles.recorded)
-    if (recorded.other)
-      if (const auto mask = counterpart_mask(*recorded.other, ""); mask && mask->elements == run.roles.rows)
-        return read_mask(*recorded.other, *mask);
-  return std::nullopt;
-}
-
+/// By the dump's own mask or targets, else by what another file of recorded tensors says.
 void read_activity(const Case& run, const DumpFile& dump, Inputs& in) {
   const auto rows = static_cast<std::size_t>(run.roles.rows);
   in.active.assign(rows, 1);
-  if (run.roles.mask) {
-    in.active = read_mask(dump, *run.roles.mask);
-    in.mask_digest = hex(digest_of(dump, *run.roles.mask));
-  } else if (const auto other = run.has_logits() ? std::nullopt : mask_of_another_file(run)) {
-    in.active = *other;
-  } else {
-    for (std::size_t r = 0; r < in.stored_targets.size(); ++r)
-      in.active[r] = in.stored_targets[r] != run.config.ignore_index;
+  if (const auto stated = stated_activity(run, dump)) {
+    in.active = stated->rows;
+    if (stated->mask) {
+      in.mask = stated->mask;
+      if (stated->file != &dump) in.mask->name = stated->file->path() + ":" + in.mask->name;
+      in.mask_digest = hex(digest_of(*stated->file, *stated->mask));
+    }
   }
+  if (in.mask) return;
+  for (std::size_t r = 0; r < in.stored_targets.size(); ++r)  // a row without a target is active in no case
+    if (in.stored_targets[r] == run.config.ignore_index) in.active[r] = 0;
 }
 
 /// Targets of the active rows. Without logits there is no vocabulary that they must lie in.
@@ -109,12 +104,15 @@ Inputs read_inputs(const Case& run, const DumpFile& dump) {
   check_targets(run, in);
   require(in.active_rows > 0, Fault::input,
           "no row is active (nothing would be compared, and an empty audit must not pass): " +
-              (roles.mask ? "mask " + in_quotes(roles.mask->name) + " marks none of " +
-                                std::to_string(roles.rows) + " rows"
-                          : "every target is the ignore-index " + std::to_string(run.config.ignore_index)));
+              (in.mask ? "mask " + in_quotes(in.mask->name) + " marks none of " + std::to_string(roles.rows) +
+                             " rows"
+                       : "every target is the ignore-index " + std::to_string(run.config.ignore_index)));
   in.sequences = sequences_of(roles);
   read_temperature(run, dump, in);
   for (const Recorded& recorded : roles.recorded) {
+    if (const std::int64_t rounded = rounded_values(recorded.in(dump), recorded.tensor))
+      in.warnings.push_back(std::to_string(rounded) + " F64 values of " + printable(recorded.name) +
+                            " are compared after rounding to fp32, which does not hold them exactly");
     in.recorded.push_back(read_floats(recorded.in(dump), recorded.tensor));
     in.recorded_digests.push_back(hex(digest_of(recorded.in(dump), recorded.tensor)));
   }

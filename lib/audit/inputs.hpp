@@ -4,6 +4,7 @@
 // active, and where each row's target is. Every rank reads them whole.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,10 @@ struct Inputs {
   std::vector<float> temperature;  ///< [rows] where the dump has one a row or a sequence; else empty
   std::string temperature_digest;
   std::vector<std::vector<float>> recorded;  ///< one [rows] for each of roles.recorded, fp32
-  std::string targets_digest, mask_digest;   ///< of the stored bytes, hex; mask_digest "" without a mask
+  std::optional<TensorInfo> mask;  ///< that says which rows are active; of another file under FILE:NAME
+  std::string targets_digest, mask_digest;  ///< of the stored bytes, hex; mask_digest "" without a mask
   std::vector<std::string> recorded_digests;
+  std::vector<std::string> warnings;  ///< odd but legal input
 };
 
 /// Throws Fault::input for an active row whose target is ignore-index or outside [0, real_vocab), a mask

@@ -6,6 +6,7 @@
 
 #include "audit/chunk_feed.hpp"
 #include "audit/inputs.hpp"
+#include "audit/options.hpp"
 #include "audit/oracle_pass.hpp"
 #include "audit/parcel.hpp"
 #include "base/error.hpp"
@@ -14,6 +15,22 @@
 #include "kernels/read_values.hpp"
 
 namespace drift {
+namespace {
+
+constexpr float nothing = -std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+/// "top_k 50, top_p 0.9", or the tensors of the dump.
+std::string what_keeps(const Case& run) {
+  if (run.has_kept_sets) return run.roles.kept_ids ? "kept_ids" : "kept_mask";
+  std::string out;
+  const auto add = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
+  if (run.truncation.min_p > 0) add("min_p " + to_text(run.truncation.min_p));
+  if (run.truncation.top_k > 0) add("top_k " + std::to_string(run.truncation.top_k));
+  if (run.truncation.top_p < 1) add("top_p " + to_text(run.truncation.top_p));
+  return out;
+}
 
 std::vector<std::int64_t> KeptRows::ids(std::int64_t row) const {
   const TensorInfo& tensor = *run_->roles.kept_ids;
@@ -83,8 +100,10 @@ class KeptSurvey {
         data += chunk->pitch * bytes(run_.candidate.stored);
         mine.push_back(kept_threshold(values, run_.truncation));
         const std::int64_t target = inputs_.targets[static_cast<std::size_t>(row)];
+        const float value = target < 0 ? nothing : values[static_cast<std::size_t>(target)];
+        // A target at -inf or NaN was never there to be dropped: the census locates it.
         count(row, mine.back().kept, mine.back().at_boundary != 0,
-              target >= 0 && mine.back().keeps(values[static_cast<std::size_t>(target)], target));
+              target >= 0 && (!(value > nothing) || mine.back().keeps(value, target)));
       }
     }
     share(mine, tp);
@@ -103,28 +122,35 @@ class KeptSurvey {
         const std::vector<std::uint8_t> marks = kept_.mask(row);
         const bool has = target >= 0 && target < static_cast<std::int64_t>(marks.size()) &&
                          marks[static_cast<std::size_t>(target)];
-        count(row, std::count(marks.begin(), marks.end(), 1), false, has);
+        const auto real =
+            marks.begin() + std::min<std::int64_t>(static_cast<std::int64_t>(marks.size()), run_.vocab);
+        count(row, std::count(marks.begin(), real, 1), false, has);
       }
     }
   }
 
   /// The share of every rank is known everywhere, or the run ends here.
   KeptRows finish(Control& world) {
-    require(lost_ == 0, Fault::input,
-            "the targets of " + std::to_string(lost_) +
-                " active row(s) are outside the kept set (a token that was not kept " +
-                "cannot have been sampled; wrong top-k, top-p, min-p, temperature or shift?): rows " +
-                lost_rows_);
-    ParcelWriter parcel;
-    parcel.put_value(kept_.counts);
-    for (const auto& bytes : world.gather(parcel.bytes())) {
+    ParcelWriter mine;
+    mine.put_value(kept_.counts);
+    mine.put(lost_);
+    ParcelWriter all;
+    std::vector<std::int64_t> lost;
+    KeptCounts counts{.fewest = std::numeric_limits<std::int64_t>::max()};
+    for (const auto& bytes : world.gather(mine.bytes())) {
       ParcelReader reader(bytes);
       const auto other = reader.take_value<KeptCounts>();
-      all_.fewest = std::min(all_.fewest, other.fewest);
-      all_.most = std::max(all_.most, other.most);
-      all_.boundary_rows += other.boundary_rows;
+      counts.fewest = std::min(counts.fewest, other.fewest);
+      counts.most = std::max(counts.most, other.most);
+      counts.boundary_rows += other.boundary_rows;
+      const std::vector<std::int64_t> rows = reader.take<std::int64_t>();
+      lost.insert(lost.end(), rows.begin(), rows.end());
     }
-    kept_.counts = all_;
+    std::sort(lost.begin(), lost.end());
+    all.put(lost);
+    const auto shared = world.broadcast(all.bytes());
+    refuse_lost(ParcelReader(shared).take<std::int64_t>());
+    kept_.counts = counts;
     return std::move(kept_);
   }
 
@@ -134,10 +160,24 @@ class KeptSurvey {
     kept_.counts.fewest = std::min(kept_.counts.fewest, kept);
     kept_.counts.most = std::max(kept_.counts.most, kept);
     kept_.counts.boundary_rows += at_boundary;
-    if (keeps_target) return;
-    constexpr std::int64_t named = 16;
-    if (lost_++ < named) lost_rows_ += (lost_rows_.empty() ? "" : ", ") + std::to_string(row);
-    if (lost_ == named + 1) lost_rows_ += ", ...";
+    if (!keeps_target) lost_.push_back(row);
+  }
+
+  /// Tokens that cannot have been sampled: every rank says the same of the rows of all.
+  void refuse_lost(const std::vector<std::int64_t>& lost) const {
+    if (lost.empty()) return;
+    constexpr std::size_t named = 16;
+    std::string rows;
+    for (std::size_t i = 0; i < std::min(named, lost.size()); ++i)
+      rows += (rows.empty() ? "" : ", ") + std::to_string(lost[i]);
+    const bool one = lost.size() == 1;
+    throw Error(
+        Fault::input,
+        (one ? "the target of 1 active row is"
+             : "the targets of " + std::to_string(lost.size()) + " active rows are") +
+            " outside the kept set of " + what_keeps(run_) +
+            " (a token that was not kept cannot have been sampled; wrong top-k, top-p, min-p, temperature " +
+            "or shift?): " + (one ? "row " : "rows ") + rows + (lost.size() > named ? ", ..." : ""));
   }
 
   void read_offsets() {
@@ -176,9 +216,7 @@ class KeptSurvey {
   std::vector<Range> rows_;
   int cp_rank_;
   KeptRows kept_;
-  KeptCounts all_{.fewest = std::numeric_limits<std::int64_t>::max()};
-  std::int64_t lost_ = 0;
-  std::string lost_rows_;
+  std::vector<std::int64_t> lost_;  ///< active rows of this rank whose target was not kept
 };
 
 KeptRows survey_kept(const Case& run, const DumpFile& dump, const Inputs& inputs, int cp_rank, Control& tp,

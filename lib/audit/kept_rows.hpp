@@ -50,6 +50,9 @@ class KeptRows {
   std::vector<std::uint8_t> mask(std::int64_t row) const;
 };
 
+/// "top_k 50, top_p 0.9", "kept_ids", "kept_mask": what log-probs are renormalised over.
+std::string what_keeps(const Case& run);
+
 /// Looks at this rank's share of its CP group's rows and shares what it found. Collective over `world` and
 /// `tp`. Throws Fault::input naming the rows whose target was not kept (such a token cannot have been
 /// sampled), and kept sets that are not sets of columns. `run`, `inputs` and `dump` must outlive the result.

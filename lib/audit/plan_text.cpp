@@ -1,5 +1,6 @@
 #include "audit/plan_text.hpp"
 
+#include "audit/kept_rows.hpp"
 #include "audit/options.hpp"
 #include "base/error.hpp"
 #include "base/printable.hpp"
@@ -43,6 +44,10 @@ std::vector<std::string> dry_run_text(const Case& run) {
       "# dump     " + escaped(run.config.dump) + ", " + byte_text(run.roles.logits.bytes) + " of logits, " +
           counted(run.roles.rows, "row") + " of " + grouped(run.padded_vocab) + " columns, " +
           grouped(run.vocab) + " count",
+      "# values   temperature " +
+          (run.roles.temperature ? "of the tensor " + escaped(run.roles.temperature->name)
+                                 : to_text(run.config.temperature)) +
+          ", log-probs over " + (what_keeps(run).empty() ? "the whole vocabulary" : "what " + what_keeps(run) + " keeps"),
       "# topology tp " + std::to_string(run.grid.tp) + " x cp " + std::to_string(run.grid.cp) + " " +
           run.config.cp_layout + ", " + counted(run.grid.world(), "rank"),
       "# formulas " + ids,

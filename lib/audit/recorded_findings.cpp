@@ -34,7 +34,7 @@ std::uint64_t sum_of_hashes(std::span<const float> values, std::span<const std::
   std::uint64_t sum = 0;
   for (std::size_t r = 0; r < values.size(); ++r) {
     if (!use[r]) continue;
-    std::uint64_t z = std::bit_cast<std::uint32_t>(values[r]) + 0x9E3779B97F4A7C15u;  // splitmix64
+    std::uint64_t z = std::bit_cast<std::uint32_t>(values[r] + 0.0f) + 0x9E3779B97F4A7C15u;  // splitmix64
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
     z = (z ^ z >> 27) * 0x94D049BB133111EBu;
     sum += z ^ z >> 31;

@@ -84,22 +84,27 @@ struct Resolver {
   /// What the sampler kept: typed, else the dump's own kept sets, else what the metadata says.
   void truncation() {
     const bool is_typed = typed(config(), "top-k") || typed(config(), "top-p") || typed(config(), "min-p");
-    const bool is_raw = facts.logprob_mode == "raw";
-    if (is_raw && (out.roles.has_kept_sets() || facts.top_k || facts.top_p || facts.min_p))
+    const bool is_raw = facts.logprob_mode == "raw", has_sets = out.roles.has_kept_sets();
+    if (is_raw && !is_typed && (has_sets || facts.top_k || facts.top_p || facts.min_p))
       out.warnings.push_back(
           "the dump's metadata says that its log-probs are raw: they are compared over the whole "
           "vocabulary, whatever the sampler kept");
-    if (!is_raw || is_typed) {
+    if (!is_raw && (is_typed || !has_sets)) {
       from_metadata("top-k", facts.top_k, &Config::top_k);
       from_metadata("top-p", facts.top_p, &Config::top_p);
       from_metadata("min-p", facts.min_p, &Config::min_p);
     }
     out.truncation = {.top_k = config().top_k, .top_p = config().top_p, .min_p = config().min_p};
-    if (!out.roles.has_kept_sets() || is_raw) return;
+    if (!has_sets || is_raw) return;
     if (is_typed) {
       out.warnings.push_back("--top-k, --top-p and --min-p override the dump's kept sets");
       return;
     }
+    const std::int64_t width = out.roles.kept_mask ? out.roles.kept_mask->shape.back() : out.real_vocab;
+    require(width == out.real_vocab || width == out.padded_vocab, Fault::input,
+            dump.shown_path() + ": " + describe(*out.roles.kept_mask) +
+                " is neither as wide as the vocabulary, " + std::to_string(out.real_vocab) +
+                ", nor as the logits, " + std::to_string(out.padded_vocab));
     out.has_kept_sets = true;  // the sets are what top-k and the others came to
     out.truncation = {};
   }
@@ -158,7 +163,8 @@ struct Resolver {
 
   /// One rank compares pairs; there is nothing to cut among more.
   void without_logits() {
-    require(config().tp == 1 && config().cp == 1, Fault::usage,
+    const bool is_asked = typed(config(), "tp") || typed(config(), "cp");
+    require(!is_asked || (config().tp == 1 && config().cp == 1), Fault::usage,
             "the dump has no logits, so pairs of recorded tensors are compared by one rank (there is no "
             "vocabulary to cut), "
             "seen --tp " +

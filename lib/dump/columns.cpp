@@ -60,12 +60,17 @@ std::vector<std::uint8_t> zeros_and_ones(const DumpFile& dump, const TensorInfo&
 
 std::vector<std::int64_t> read_integers(const DumpFile& dump, const TensorInfo& tensor) {
   switch (tensor.dtype) {
+    case Dtype::U8: return integers<std::uint8_t>(bytes_of(dump, tensor));
+    case Dtype::I8: return integers<std::int8_t>(bytes_of(dump, tensor));
+    case Dtype::U16: return integers<std::uint16_t>(bytes_of(dump, tensor));
+    case Dtype::I16: return integers<std::int16_t>(bytes_of(dump, tensor));
     case Dtype::I32: return integers<std::int32_t>(bytes_of(dump, tensor));
     case Dtype::I64: return integers<std::int64_t>(bytes_of(dump, tensor));
     case Dtype::U32: return integers<std::uint32_t>(bytes_of(dump, tensor));
     default: break;
   }
-  throw Error(Fault::input, dump.shown_path() + ": " + describe(tensor) + ": wanted I32, I64 or U32");
+  throw Error(Fault::input, dump.shown_path() + ": " + describe(tensor) +
+                                ": wanted whole numbers that 64 bits with a sign hold");
 }
 
 std::vector<std::uint8_t> read_mask(const DumpFile& dump, const TensorInfo& tensor) {
@@ -95,6 +100,18 @@ std::vector<float> read_floats(const DumpFile& dump, const TensorInfo& tensor) {
           dump.shown_path() + ": " + describe(tensor) + ": wanted BF16, F16, F32 or F64");
   std::vector<float> out(static_cast<std::size_t>(tensor.elements));
   widen(tensor.dtype, bytes_of(dump, tensor), out);
+  return out;
+}
+
+std::int64_t rounded_values(const DumpFile& dump, const TensorInfo& tensor) {
+  if (tensor.dtype != Dtype::F64) return 0;
+  const std::vector<std::byte> stored = bytes_of(dump, tensor);
+  std::int64_t out = 0;
+  for (std::int64_t i = 0; i < tensor.elements; ++i) {
+    const auto value = element<double>(stored, static_cast<std::size_t>(i));
+    const auto narrow = static_cast<double>(static_cast<float>(value));
+    out += value < narrow || value > narrow;
+  }
   return out;
 }
 

@@ -59,7 +59,11 @@ class Reader {
 
 /// vLLM's names of the two modes, and short forms.
 std::optional<std::string> logprob_mode(const Reader& read) {
-  const auto mode = read.text("logprob_mode") ? read.text("logprob_mode") : read.text("logprobs_mode");
+  const auto first = read.text("logprob_mode"), second = read.text("logprobs_mode");
+  if (first && second && *first != *second)
+    read.refuse("logprobs_mode", "seen " + in_quotes(*second) + ", but logprob_mode says " +
+                                     in_quotes(*first) + " (they mean the same, and one of them is wrong)");
+  const auto mode = first ? first : second;
   if (!mode) return std::nullopt;
   if (*mode == "raw" || *mode == "raw_logprobs") return "raw";
   if (*mode == "processed" || *mode == "processed_logprobs") return "processed";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -41,14 +42,14 @@ class Finder {
   Recorded operator()(const std::string& word) {
     const auto [place, kind] = split_kind(dump_, word);
     if (const TensorInfo* tensor = dump_.find(place)) return {place, "", *tensor, kind, nullptr};
-    const std::size_t colon = place.rfind(':');
-    if (colon == std::string::npos || colon == 0)
+    const std::size_t colon = colon_of(place);
+    if (colon == std::string::npos)
       throw Error(Fault::input, dump_.shown_path() + ": no tensor " + in_quotes(place) +
                                     " (--recorded), the file has: " + list_of(dump_.tensors()));
     const std::string file = place.substr(0, colon), name = place.substr(colon + 1);
-    if (file == dump_.path()) {
+    std::error_code unseen;
+    if (std::filesystem::equivalent(file, dump_.path(), unseen))  // by whatever path: it is no second file
       if (const TensorInfo* tensor = dump_.find(name)) return {name, "", *tensor, kind, nullptr};
-    }
     const std::shared_ptr<const DumpFile> other = open(file);
     const TensorInfo* tensor = other->find(name);
     if (tensor == nullptr)
@@ -58,8 +59,19 @@ class Finder {
   }
 
  private:
+  /// Where FILE ends and NAME begins: the last colon with a file before it, else the last one.
+  static std::size_t colon_of(const std::string& place) {
+    std::error_code unseen;
+    for (std::size_t at = place.rfind(':'); at != std::string::npos && at > 0; at = place.rfind(':', at - 1))
+      if (std::filesystem::exists(place.substr(0, at), unseen)) return at;
+    const std::size_t last = place.rfind(':');
+    return last == 0 ? std::string::npos : last;
+  }
+
   std::shared_ptr<const DumpFile> open(const std::string& path) {
-    std::shared_ptr<const DumpFile>& file = open_[path];
+    std::error_code unseen;
+    const auto canonical = std::filesystem::canonical(path, unseen);  // two spellings of a path are one file
+    std::shared_ptr<const DumpFile>& file = open_[unseen ? path : canonical.string()];
     if (!file) file = std::make_shared<const DumpFile>(DumpFile::open(path));
     return file;
   }
@@ -75,8 +87,9 @@ std::vector<Recorded> named_recorded(const DumpFile& dump, const std::vector<std
   std::vector<Recorded> out;
   for (const std::string& word : words) {
     Recorded found = find(word);
-    const auto same =
-        std::find_if(out.begin(), out.end(), [&](const Recorded& r) { return r.name == found.name; });
+    const auto same = std::find_if(out.begin(), out.end(), [&](const Recorded& r) {
+      return r.other == found.other && r.tensor.name == found.tensor.name;
+    });
     if (same == out.end()) {
       out.push_back(std::move(found));
       continue;

@@ -74,7 +74,8 @@ std::vector<std::int64_t> without_ones(std::span<const std::int64_t> shape) {
 /// One element a row, in the rows' order: their own shape, or flat; dimensions of 1 do not matter.
 bool one_per_row(const TensorInfo& tensor, const Roles& roles) {
   const auto shape = without_ones(tensor.shape);
-  return tensor.elements == roles.rows && (shape.size() <= 1 || shape == without_ones(roles.leading));
+  return tensor.elements == roles.rows &&
+         (shape.size() <= 1 || shape == without_ones(roles.leading) || shape == roles.recorded_shape);
 }
 
 std::string wanted_shape(const Roles& roles) {
@@ -204,7 +205,7 @@ void find_pairs(const DumpFile& dump, const RoleNames& names, Roles& roles) {
               " (or name it with --logits), or at least two recorded tensors to compare with each other (" +
               known_recorded_names() + ", or --recorded), the file has: " + list_of(dump.tensors()));
   const TensorInfo& first = roles.recorded.front().tensor;
-  roles.leading = without_ones(first.shape);
+  roles.leading = roles.recorded_shape = without_ones(first.shape);
   if (roles.leading.size() != 2) roles.leading = {first.elements};
   roles.rows = first.elements;
   roles.batch = roles.leading.size() == 2 ? roles.leading[0] : 1;
@@ -221,17 +222,23 @@ void find_pairs(const DumpFile& dump, const RoleNames& names, Roles& roles) {
 }
 
 void find_temperature(const DumpFile& dump, Roles& roles) {
-  const TensorInfo* found = only_one(dump, "temperature", temperature_names);
+  const auto there = present(dump, temperature_names);
+  if (there.size() > 1)
+    refuse(dump, "both " + describe(*there[0]) + " and " + describe(*there[1]) +
+                     " say what logits are divided by; wanted one of them");
+  const TensorInfo* found = there.empty() ? nullptr : there.front();
   if (!found) return;
   const std::string wanted =
       "wanted " + wanted_shape(roles) + ", or one a sequence, [" + std::to_string(roles.batch) + "]";
-  if (found->elements != roles.batch && !one_per_row(*found, roles))
+  if (found->elements != 1 && found->elements != roles.batch && !one_per_row(*found, roles))
     refuse(dump, describe(*found) + " does not match the logits' rows, " + wanted);
   if (!is_logits_dtype(found->dtype))
     refuse(dump, describe(*found) + " has the wrong type, wanted BF16, F16, F32 or F64");
   roles.temperature = *found;
   roles.why.push_back("temperature: " + describe(*found) +
-                      (one_per_row(*found, roles) ? ", one a row" : ", one a sequence"));
+                      (found->elements == roles.rows    ? ", one a row"
+                       : found->elements == roles.batch ? ", one a sequence"
+                                                        : ", one for all"));
 }
 
 bool is_whole(const TensorInfo& tensor) {
@@ -272,11 +279,11 @@ void find_kept_sets(const DumpFile& dump, Roles& roles) {
                         ": log-probs are renormalised over the tokens that the sampler kept");
 }
 
-std::optional<TensorInfo> counterpart(const DumpFile& other, const std::string& name, Names names) {
+std::optional<TensorInfo> counterpart(const DumpFile& other, const std::string& role, const std::string& name,
+                                      Names names) {
   if (const TensorInfo* tensor = other.find(name)) return *tensor;
-  const auto there = present(other, names);
-  if (there.size() != 1) return std::nullopt;
-  return *there.front();
+  const TensorInfo* found = only_one(other, role, names);
+  return found ? std::optional(*found) : std::nullopt;
 }
 
 }  // namespace
@@ -336,11 +343,11 @@ Roles find_roles(const DumpFile& dump, const RoleNames& names) {
 }
 
 std::optional<TensorInfo> counterpart_targets(const DumpFile& other, const std::string& name) {
-  return counterpart(other, name, shifted_names);
+  return counterpart(other, "targets", name, shifted_names);
 }
 
 std::optional<TensorInfo> counterpart_mask(const DumpFile& other, const std::string& name) {
-  return counterpart(other, name, mask_names);
+  return counterpart(other, "mask", name, mask_names);
 }
 
 }  // namespace drift

@@ -29,6 +29,8 @@ struct Roles {
   std::optional<TensorInfo> kept_ids, kept_offsets,
       kept_mask;                      ///< what a sampler kept of each row (kept_rows.hpp)
   std::vector<std::int64_t> leading;  ///< [T] or [B, S]: the shape of one value a row
+  std::vector<std::int64_t>
+      recorded_shape;  ///< without logits: of the recorded tensors, without dimensions of 1
   std::int64_t batch = 1, sequence = 0;
   std::int64_t rows = 0;              ///< batch * sequence
   std::int64_t padded_vocab = 0;      ///< the logits' last dimension; 0: there are no logits, pairs only

@@ -15,7 +15,8 @@ namespace drift {
 namespace {
 
 constexpr float nothing = -std::numeric_limits<float>::infinity();
-constexpr double equal_mass = 0x1p-20;  ///< masses this close to top_p count as equal to it
+constexpr double equal_mass =
+    0x1p-20;  ///< masses this close to top_p, or this share around min_p, count as equal
 
 /// A column's place in the ranking as one number, greatest first: the value's bits made to order like values,
 /// then its position, which rises with its number.
@@ -70,7 +71,7 @@ void cut_by_mass(std::span<const float> values, float max, double top_p, KeptThr
   threshold.value = left[last];
   threshold.first_tied = columns[last];
   threshold.kept = static_cast<std::int32_t>(left.size() - heap.size());
-  threshold.at_boundary = above <= (top_p + equal_mass) * total ? 1 : 0;
+  if (above <= (top_p + equal_mass) * total) threshold.at_boundary = 1;
 }
 
 /// Calls visit(-inf as the dtype stores it).
@@ -118,7 +119,11 @@ KeptThreshold kept_threshold(std::span<const float> values, const Truncation& tr
       std::numeric_limits<double>::min()) {  // less than that keeps all that fp64 can tell from 0
     const double floor = static_cast<double>(max) + std::min(0.0, moments::log_of_positive(truncation.min_p));
     float least = max;
-    for (const float x : values) least = static_cast<double>(x) >= floor && x < least ? x : least;
+    for (const float x : values) {
+      const double above = static_cast<double>(x) - floor;
+      if (above >= -equal_mass && x < least) least = x;
+      if (above >= -equal_mass && above <= equal_mass && x < max) out.at_boundary = 1;
+    }
     out.value = least;
   }
   if (truncation.top_k > 0 && truncation.top_k < count)

@@ -5,7 +5,9 @@
 //
 // Values are those after the temperature; p_v is the softmax over what the steps before have left. In this
 // order:
-//   min-p   keeps p_v >= min_p * p_max, that is x_v >= x_max + log(min_p) in fp64; never drops the maximum.
+//   min-p   keeps p_v >= min_p * p_max, that is x_v >= x_max + log(min_p) in fp64, where a distance of up to
+//           2^-20 counts as none (an exact quarter is meant to be one, and fp32 softmaxes round) and marks the
+//           row at_boundary; never drops the maximum.
 //   top-k   keeps what is at least the k-th largest value left: ties at that value all stay, so more than k
 //   may. top-p   Rank what is left by value, ties by column, the higher column first. A column stays if the
 //   mass ranked above it is below
@@ -43,7 +45,7 @@ struct KeptThreshold {
   float value = -std::numeric_limits<float>::infinity();
   std::int32_t kept = 0;  ///< how many columns are kept
   std::int64_t first_tied = 0;
-  std::int32_t at_boundary = 0;  ///< 1: fp32 rounding could move the top-p boundary in this row
+  std::int32_t at_boundary = 0;  ///< 1: fp32 rounding could move the min-p or top-p boundary in this row
   std::int32_t reserved = 0;     ///< no padding bytes
 
   constexpr bool keeps(float x, std::int64_t column) const {

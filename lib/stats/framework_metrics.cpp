@@ -19,6 +19,14 @@ double truncated_weight(double ratio) {
   return std::isnan(ratio) ? ratio : std::min(std::max(ratio, std::exp(-20.0)), 2.0);
 }
 
+template <double Mismatch::*field>
+double capped(const Mismatch& m) {
+  return std::isnan(m.*field) ? m.*field : std::min(m.*field, 2.0);
+}
+
+/// One sequence has no spread: verl logs 0.
+double truncated_seq_std(const Mismatch& m) { return m.sequences == 1 ? 0 : m.truncated_seq_std; }
+
 double truncated_max(const Mismatch& m) { return truncated_weight(m.ratio_max); }
 double truncated_min(const Mismatch& m) { return truncated_weight(m.ratio_min); }
 
@@ -53,7 +61,7 @@ std::span<const FrameworkMetric> framework_metrics() {
       {"verl", "rollout_corr/rollout_is_ratio_fraction_high", field_of<&M::share_above_2>},
       {"verl", "rollout_corr/rollout_is_ratio_fraction_low", field_of<&M::share_below_half>},
       {"verl", "rollout_corr/rollout_is_seq_mean", field_of<&M::truncated_seq_mean>},
-      {"verl", "rollout_corr/rollout_is_seq_std", field_of<&M::truncated_seq_std>},
+      {"verl", "rollout_corr/rollout_is_seq_std", truncated_seq_std},
       {"verl", "rollout_corr/rollout_is_seq_max", field_of<&M::truncated_seq_max>},
       {"verl", "rollout_corr/rollout_is_seq_min", field_of<&M::truncated_seq_min>},
       {"verl", "rollout_corr/rollout_is_seq_max_deviation", field_of<&M::truncated_seq_max_deviation>},
@@ -79,10 +87,10 @@ std::span<const FrameworkMetric> framework_metrics() {
 
       {"trl", "sampling/sampling_logp_difference/mean", field_of<&M::d_abs_mean>},
       {"trl", "sampling/sampling_logp_difference/max", field_of<&M::d_abs_max>},
-      {"trl", "sampling/importance_sampling_ratio/min",
-       field_of<&M::ratio_min>},  // before its cap, as the next two
-      {"trl", "sampling/importance_sampling_ratio/mean", field_of<&M::ratio_mean>},
-      {"trl", "sampling/importance_sampling_ratio/max", field_of<&M::ratio_max>},
+      // TRL caps the ratio (2 by default) before it logs it.
+      {"trl", "sampling/importance_sampling_ratio/min", capped<&M::ratio_min>},
+      {"trl", "sampling/importance_sampling_ratio/mean", field_of<&M::truncated_mean>},
+      {"trl", "sampling/importance_sampling_ratio/max", capped<&M::ratio_max>},
 
       {"skyrl", "policy/rollout_train_logprobs_abs_diff_mean", field_of<&M::d_abs_mean>},
       {"skyrl", "policy/rollout_train_logprobs_abs_diff_std", field_of<&M::d_abs_std>},

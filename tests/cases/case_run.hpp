@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cases/valid_reports.hpp"
 #include "dump/columns.hpp"
 #include "support/catch.hpp"
 #include "support/drift_audit.hpp"
@@ -51,6 +52,7 @@ inline Audit audit_case(const std::string& dump, const std::string& out, int ran
               .aggregate = nullptr};
   const std::string path = out + "/aggregate.json";
   if (std::filesystem::exists(path)) audit.aggregate = nlohmann::json::parse(file_text(path));
+  CHECK(invalid_reports(out) == "");
   return audit;
 }
 

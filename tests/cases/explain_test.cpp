@@ -34,6 +34,7 @@ Explained explain(const std::string& dump, const std::string& out, std::vector<s
   Explained result{.ran = ranks == 1 ? drift_audit(words) : drift_audit_on(ranks, words), .report = nullptr};
   const std::string path = out + "/explain.json";
   if (std::filesystem::exists(path)) result.report = nlohmann::json::parse(file_text(path));
+  CHECK(invalid_reports(out) == "");
   return result;
 }
 

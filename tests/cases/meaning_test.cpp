@@ -65,6 +65,70 @@ TEST_CASE("a target that was not kept ends the audit with its rows", "[meaning]"
   CHECK(audit.ran.out.find("rows 1") != std::string::npos);
 }
 
+TEST_CASE("targets that were not kept are the same rows on every topology", "[meaning]") {
+  if (skipped_without_mpirun()) return;
+  CaseFolder folder;
+  std::vector<float> logits;
+  for (int r = 0; r < 12; ++r) logits.insert(logits.end(), half.begin(), half.end());
+  TinyDump dump;
+  dump.f32("logits", {12, 4}, logits).i64("targets", {12}, std::vector<std::int64_t>(12, 3));
+  std::string message;
+  for (const auto& [tp, cp] : {std::pair(1, 1), {3, 1}, {2, 2}}) {
+    const Audit audit = folder.run(dump, tp, cp, {"--top-k", "2"});
+    INFO(audit.ran.all());
+    CHECK(audit.ran.exit_code == 3);
+    REQUIRE(audit.has_report());
+    const std::string said = audit.aggregate.at("error").at("message");
+    CHECK(said.find("12 active rows") != std::string::npos);
+    CHECK(said.find("top_k 2") != std::string::npos);
+    if (!message.empty()) CHECK(said == message);
+    message = said;
+  }
+}
+
+TEST_CASE("a kept mask is as wide as the vocabulary or the logits, and counts real columns", "[meaning]") {
+  CaseFolder folder;
+  TinyDump padded;
+  padded.f32("logits", {1, 6}, {0, 1, 2, 3, 96, 96}).i64("targets", {1}, {1}).meta("real_vocab_size", "4");
+  padded.mask("kept_mask", {1, 6}, {1, 1, 0, 0, 1, 1});
+  const Audit audit = folder.run(padded, 1);
+  CHECK(std::abs(oracle_logp(audit) - (1 - std::log(1 + std::exp(1.0)))) < 2e-6);
+  CHECK(audit.aggregate.at("input").at("kept").at("most") == 2);
+  TinyDump narrow;
+  narrow.f32("logits", {1, 6}, {0, 1, 2, 3, 96, 96}).i64("targets", {1}, {1}).meta("real_vocab_size", "4");
+  narrow.mask("kept_mask", {1, 3}, {1, 1, 0});
+  CHECK(folder.run(narrow, 1).ran.exit_code == 3);
+}
+
+TEST_CASE("the dump's own kept sets stand in the case, not the numbers that made them", "[meaning]") {
+  CaseFolder folder;
+  TinyDump ids = one_row(half, 1).meta("top_k", "3");
+  ids.i64("kept_ids", {1, 2}, {0, 1});
+  const Audit audit = folder.run(ids, 1);
+  INFO(audit.ran.all());
+  CHECK(audit.aggregate.at("case").at("top_k") == 0);
+  CHECK(audit.aggregate.at("input").at("kept").at("from") == "kept_ids");
+}
+
+TEST_CASE("recorded tensors named as statistics keep both", "[meaning]") {
+  CaseFolder folder;
+  TinyDump dump = one_row(half, 1);
+  dump.f32("entropy", {1}, {-7});
+  const Audit audit = folder.run(dump, 1, 1, {"--recorded", "entropy", "--row-stats"});
+  INFO(audit.ran.all());
+  CHECK(std::abs(audit.column("entropy").at(0) - 1.2130075659799042) < 1e-6);
+  CHECK(audit.column("recorded.entropy").at(0) == -7.0f);
+}
+
+TEST_CASE("a wrong --gate does not change what a run was about", "[meaning]") {
+  CaseFolder folder;
+  TinyDump dump = one_row(half, 1);
+  dump.f32("rollout_logprobs", {1}, {-1.3862944f});
+  const Audit audit = folder.run(dump, 1, 1, {"--gate", "nope.x <= 1"});
+  CHECK(audit.ran.exit_code == 2);
+  CHECK(audit.ran.out.find("self-check only") == std::string::npos);
+}
+
 TEST_CASE("kept sets as ids with offsets, as filled-up ids, and as a mask", "[meaning]") {
   CaseFolder folder;
   const double right = -1.0986122886681098;

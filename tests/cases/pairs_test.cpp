@@ -190,6 +190,96 @@ TEST_CASE("pairs: a target that is masked out may differ", "[pairs]") {
   CHECK(files.run(side("log_probs", train), other).ran.exit_code == 0);
 }
 
+TEST_CASE("pairs: a mask speaks for all files, whichever it is in, with logits too", "[pairs]") {
+  CaseFolder folder;
+  std::vector<float> logits(5 * 4);
+  for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(i % 7);
+  TinyDump dump, other;
+  dump.f32("logits", {5, 4}, logits).i64("targets", {5}, {0, 1, 2, 3, 0}).f32("log_probs", {5}, train);
+  other.f32("rollout_logprobs", {5}, {-.5f, -1, -2, 0, 0}).mask("loss_mask", {5}, {1, 1, 1, 0, 0});
+  const std::string second = other.write(folder.path("other.safetensors"));
+  const Audit audit = folder.run(dump, 1, 1, {"--recorded", "log_probs," + second + ":rollout_logprobs"});
+  INFO(audit.ran.all());
+  CHECK(audit.aggregate.at("input").at("active_rows") == 3);
+  CHECK(audit.aggregate.at("pairs").at(0).at("drift").at("count") == 3);
+  CHECK(audit.aggregate.at("pairs").at(0).at("drift").at("max_abs") == 0.0);
+  CHECK(audit.aggregate.at("input").at("mask").at("name").get<std::string>().find(":loss_mask") !=
+        std::string::npos);
+}
+
+TEST_CASE("pairs: an activity that one file states by ignore-index and another by a mask must be one",
+          "[pairs]") {
+  TwoFiles files;
+  TinyDump ignored, masked;
+  ignored.f32("log_probs", {1, 5}, train).i64("targets", {1, 5}, {4, -100, 15, 16, -100});
+  masked.f32("rollout_logprobs", {1, 5}, rollout).mask("mask", {1, 5}, {1, 1, 1, 1, 0});
+  check_not_comparable(files.run(ignored, masked), "mask values");
+  TinyDump agreeing;
+  agreeing.f32("rollout_logprobs", {1, 5}, rollout).mask("mask", {1, 5}, {1, 0, 1, 1, 0});
+  const Audit audit = files.run(ignored, agreeing);
+  INFO(audit.ran.all());
+  CHECK(audit.ran.exit_code == 0);
+  CHECK(audit.aggregate.at("input").at("active_rows") == 3);
+}
+
+TEST_CASE("pairs: two tensors of one role in another file are a question, not a shrug", "[pairs]") {
+  TwoFiles files;
+  TinyDump two = side("rollout_logprobs", rollout);
+  two.i64("labels", {1, 5}, {1, 2, 3, 4, 5});
+  CHECK(files.run(side("log_probs", train), two).ran.exit_code == 0);  // the same name decides
+  TinyDump unclear;
+  unclear.f32("rollout_logprobs", {1, 5}, rollout)
+      .i64("labels", {1, 5}, {4, 8, 15, 16, 23})
+      .i64("target_ids", {1, 5}, {1, 2, 3, 4, 5});
+  const Audit audit = files.run(side("log_probs", train), unclear);
+  CHECK(audit.ran.exit_code == 3);
+  CHECK(audit.ran.out.find("ambiguous") != std::string::npos);
+}
+
+TEST_CASE("pairs: token ids may differ where nothing is compared, and row keys come in any whole type",
+          "[pairs]") {
+  TwoFiles files;
+  TinyDump a = side("log_probs", train), b = side("rollout_logprobs", rollout);
+  a.i64("input_ids", {1, 5}, {1, 2, 3, 4, 0});
+  b.i64("input_ids", {1, 5}, {1, 2, 3, 4, 99});
+  CHECK(files.run(a, b).ran.exit_code == 0);
+  TinyDump c = side("log_probs", train), d = side("rollout_logprobs", rollout);
+  c.add("sample_index", Dtype::U8, {2}, std::vector<std::uint8_t>{0, 1});
+  d.add("sample_index", Dtype::U8, {2}, std::vector<std::uint8_t>{1, 0});
+  check_not_comparable(files.run(c, d), "permutation");
+}
+
+TEST_CASE("pairs: nothing can be compared with itself", "[pairs]") {
+  CaseFolder folder;
+  CHECK(folder.run(h22(), 1, 1, {"--pair", "old_log_probs:old_log_probs"}).ran.exit_code == 2);
+  const std::string path = h22().write(folder.path("dump.safetensors"));
+  const std::string again = folder.path("./dump.safetensors");
+  const Audit audit = folder.run(path, 1, 1, {"--recorded", "old_log_probs," + again + ":old_log_probs"});
+  INFO(audit.ran.all());
+  CHECK(audit.ran.exit_code == 3);  // one tensor by two paths is one
+}
+
+TEST_CASE("pairs: three dimensions are compared value by value", "[pairs]") {
+  CaseFolder folder;
+  TinyDump dump;
+  dump.f32("log_probs", {1, 2, 2}, {-1, -2, -3, -4}).f32("rollout_logprobs", {1, 2, 2}, {-1, -2, -3, -5});
+  CHECK(folder.run(dump, 1).aggregate.at("pairs").at(0).at("drift").at("mismatch_count") == 1);
+  TinyDump deep;
+  deep.f32("log_probs", {2, 2, 2}, std::vector<float>(8, -1))
+      .f32("rollout_logprobs", {2, 2, 2}, std::vector<float>(8, -2));
+  const Audit audit = folder.run(deep, 1);
+  INFO(audit.ran.all());
+  CHECK(audit.ran.exit_code == 0);
+}
+
+TEST_CASE("pairs: F64 values that fp32 does not hold are named", "[pairs]") {
+  CaseFolder folder;
+  TinyDump dump;
+  dump.add("log_probs", Dtype::F64, {2}, std::vector<double>{-1, -1.000000001})
+      .f32("rollout_logprobs", {2}, {-1, -1});
+  CHECK(folder.run(dump, 1).ran.out.find("1 F64 values of log_probs") != std::string::npos);
+}
+
 TEST_CASE("pairs: the same values in another order are named as a permutation", "[pairs]") {
   CaseFolder folder;
   TinyDump dump;

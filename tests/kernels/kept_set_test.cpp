@@ -38,7 +38,7 @@ Reference by_sorting(const std::vector<float>& x, const Truncation& rule) {
   Reference out{std::vector<bool>(n, true), false, true};
   if (rule.min_p > 0)
     for (std::size_t v = 0; v < n; ++v)
-      out.keeps[v] = static_cast<double>(x[v]) >= static_cast<double>(x[rank[n - 1]]) + std::log(rule.min_p);
+      out.keeps[v] = static_cast<double>(x[v]) >= static_cast<double>(x[rank[n - 1]]) + std::log(rule.min_p) - 0x1p-20;
   if (rule.top_k > 0 && static_cast<std::size_t>(rule.top_k) < n) {
     const float kth = x[rank[n - static_cast<std::size_t>(rule.top_k)]];
     for (std::size_t v = 0; v < n; ++v) out.keeps[v] = out.keeps[v] && x[v] >= kth;
@@ -133,6 +133,15 @@ TEST_CASE("kept_threshold: -0 and 0 are one value") {
   CHECK(got.kept == 3);
   CHECK(got.first_tied == 1);
   CHECK(kept_threshold(x, {.top_k = 1}).kept == 4);
+}
+
+TEST_CASE("kept_threshold: a token on the min-p boundary stays, and the row is marked") {
+  const std::vector<float> x{std::log(.5f), std::log(.25f), std::log(.125f), std::log(.125f)};
+  CHECK(kept_threshold(x, {.min_p = 0.25}).kept == 4);
+  CHECK(kept_threshold(x, {.min_p = 0.25}).at_boundary == 1);
+  CHECK(kept_threshold(x, {.min_p = 0.2501}).kept == 2);
+  CHECK(kept_threshold(x, {.min_p = 0.2501}).at_boundary == 0);
+  CHECK(kept_threshold(x, {.min_p = 0.2499}).at_boundary == 0);
 }
 
 TEST_CASE("kept_threshold: min-p first, then top-k, then top-p over what they left") {
