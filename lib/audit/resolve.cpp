@@ -81,6 +81,13 @@ struct Resolver {
                 " say what logits are divided by; wanted one of them, or --temperature");
   }
 
+  void check_width(const TensorInfo& kept_mask) const {
+    const std::int64_t width = kept_mask.shape.back();
+    require(width == out.real_vocab || width == out.padded_vocab, Fault::input,
+            dump.shown_path() + ": " + describe(kept_mask) + " is neither as wide as the vocabulary, " +
+                std::to_string(out.real_vocab) + ", nor as the logits, " + std::to_string(out.padded_vocab));
+  }
+
   /// What the sampler kept: typed, else the dump's own kept sets, else what the metadata says.
   void truncation() {
     const bool is_typed = typed(config(), "top-k") || typed(config(), "top-p") || typed(config(), "min-p");
@@ -100,11 +107,7 @@ struct Resolver {
       out.warnings.push_back("--top-k, --top-p and --min-p override the dump's kept sets");
       return;
     }
-    const std::int64_t width = out.roles.kept_mask ? out.roles.kept_mask->shape.back() : out.real_vocab;
-    require(width == out.real_vocab || width == out.padded_vocab, Fault::input,
-            dump.shown_path() + ": " + describe(*out.roles.kept_mask) +
-                " is neither as wide as the vocabulary, " + std::to_string(out.real_vocab) +
-                ", nor as the logits, " + std::to_string(out.padded_vocab));
+    if (out.roles.kept_mask) check_width(*out.roles.kept_mask);
     out.has_kept_sets = true;  // the sets are what top-k and the others came to
     out.truncation = {};
   }

@@ -62,7 +62,7 @@ TEST_CASE("a target that was not kept ends the audit with its rows", "[meaning]"
   INFO(audit.ran.all());
   CHECK(audit.ran.exit_code == 3);
   CHECK(audit.ran.out.find("outside the kept set") != std::string::npos);
-  CHECK(audit.ran.out.find("rows 1") != std::string::npos);
+  CHECK(audit.ran.out.find("row 1;") != std::string::npos);
 }
 
 TEST_CASE("targets that were not kept are the same rows on every topology", "[meaning]") {
