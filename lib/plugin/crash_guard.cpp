@@ -18,12 +18,13 @@
 namespace drift {
 namespace {
 
-constexpr std::array<int, 5> caught{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr std::array<int, 6> caught{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, Watchdog::nudge};
 constexpr std::size_t signal_stack_bytes = std::size_t{64}
                                            << 10;  // a handler's frame with AVX-512 state is 3 KiB
 
 struct Guard {
-  sigjmp_buf jump;
+  const Watchdog& watchdog;
+  sigjmp_buf jump = {};
 };
 
 // Signal handlers are process-wide and get no argument: what they know has to be found without one.
@@ -52,6 +53,12 @@ void put_back(int signal) noexcept {
 
 // Only what is safe in a handler: no allocation, no locks.
 void on_signal(int signal, siginfo_t* info, void*) {
+  if (signal == Watchdog::nudge) {
+    Guard* guard = current_guard;  // none: it came late, or our own code runs
+    if (guard == nullptr || !guard->watchdog.is_late()) return;
+    current_guard = nullptr;
+    ::siglongjmp(guard->jump, signal);
+  }
   const bool was_sent =
       info->si_code <= 0;  // by raise, abort or kill; else this thread's own instruction did it
   if (Guard* guard = current_guard; guard != nullptr && (!was_sent || info->si_pid == ::getpid())) {
@@ -73,10 +80,11 @@ void on_signal(int signal, siginfo_t* info, void*) {
 void on_exit() {
   const char* who = who_runs.load();
   if (who == nullptr) return;
-  say("drift-audit: plug-in ");
-  say(who);
-  say(" called exit() (a kernel must return an error instead); this rank ends with status 5, without a "
-      "report\n");
+  // One write: ranks that share a terminal all say it at once.
+  const std::string line = "drift-audit: plug-in " + std::string(who) +
+                           " called exit() (a kernel must return an error instead); this rank ends with " +
+                           "status 5, without a report\n";
+  say(line.c_str());
   ::_exit(static_cast<int>(Fault::device));
 }
 
@@ -91,7 +99,7 @@ class Handlers {
     if (bodies++ > 0) return;
     struct sigaction action = {};
     action.sa_sigaction = on_signal;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;  // a nudge may come late
     ::sigemptyset(&action.sa_mask);
     for (std::size_t i = 0; i < caught.size(); ++i)
       static_cast<void>(::sigaction(caught[i], &action, &previous[i]));
@@ -132,8 +140,10 @@ class SignalStack {
   try {
     body();
   } catch (const std::exception& error) {
+    current_guard = nullptr;  // it has returned: from here on code is ours
     threw = "threw an exception: " + escaped(error.what(), 400);
   } catch (...) {
+    current_guard = nullptr;
     threw = "threw something that is no std::exception";
   }
 }
@@ -150,16 +160,20 @@ class SignalStack {
 
 }  // namespace
 
-std::string call_guarded(const char* who, FloatModes& modes, const std::function<void()>& body) {
+Ending call_guarded(const char* who, FloatModes& modes, const Watchdog& watchdog,
+                    const std::function<void()>& body) {
   require(current_guard == nullptr, Fault::internal, "guarded calls do not nest");
   const SignalStack stack;
   const Handlers handlers(who);
-  Guard guard{};
+  Guard guard{.watchdog = watchdog};
   std::string threw;
   modes.enter();
   const int signal = run_jumping(guard, body, threw);
   modes.leave();
-  return signal != 0 ? "crashed with " + std::string(signal_name(signal)) : threw;
+  if (signal == Watchdog::nudge)
+    return {"has not returned for " + seconds_text(watchdog.seconds()) + " s (it is stuck, or far too slow)",
+            Fault::timeout};
+  return {signal != 0 ? "crashed with " + std::string(signal_name(signal)) : threw};
 }
 
 GuardPause::GuardPause(FloatModes& modes) : modes_(modes), guard_(current_guard) {

@@ -19,8 +19,8 @@
  * How it is called. Once per chunk of rows, on every rank of a tensor-parallel (TP) group in step, always
  * from the same thread. Not honouring the contract is an error that names your plug-in: exit status 5 for
  * what it returns, throws or crashes with, for writing outside its outputs or into its host inputs; 6 if the
- * ranks of a TP group return different bits. Wrong numbers are drift: exit status 1. A call that never
- * returns is not interrupted. */
+ * ranks of a TP group return different bits or do not call the same collectives; 7 if it neither returns nor
+ * calls back for ten minutes. Wrong numbers are drift: exit status 1. Do not call exit(). */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -127,8 +127,8 @@ struct drift_plugin_call {
    * it. */
   void* stream;
 
-  /* The TP group over this run's transport (MPI through the host, or NCCL), in `memory`. All ranks call in
-   * the same order with the same sizes, from the thread that was called. What was queued on `stream` comes
+  /* The TP group over this run's transport (MPI through the host, or NCCL), in `memory`. All ranks call
+   * the same ones in the same order with the same sizes, which is checked, from the thread that was called. What was queued on `stream` comes
    * before, what is queued later sees the result. 0, or not 0 after a failure: clean up and return; the run
    * knows why. `group` goes in front. */
   void* group;

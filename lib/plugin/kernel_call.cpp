@@ -10,6 +10,7 @@
 #include "base/digest.hpp"
 #include "base/error.hpp"
 #include "base/printable.hpp"
+#include "plugin/named_errors.hpp"
 #include "plugin/plugin_group.hpp"
 #include "plugin/whole_rows.hpp"
 
@@ -98,28 +99,26 @@ std::string where(const drift_plugin_call& call) {
 }
 
 /// Calls it; throws unless it ended well by its own account.
-void enter(const PluginLibrary& plugin, const drift_plugin_call& call, const PluginGroup& group,
-           FloatModes& modes) {
+void enter(const PluginLibrary& plugin, const drift_plugin_call& call, PluginGroup& group, FloatModes& modes,
+           const Watchdog& watchdog) {
   std::array<char, 512> message = {};
   int status = 0;
-  const std::string ending = call_guarded(plugin.facts.name.c_str(), modes, [&] {
+  const Ending ending = call_guarded(plugin.facts.name.c_str(), modes, watchdog, [&] {
     status = plugin.log_prob(&call, message.data(), message.size());
   });
   group.rethrow();
   const std::string subject = "plug-in " + plugin.facts.name + " ";
-  require(ending.empty(), Fault::device, subject + ending + " " + where(call));
+  require(ending.is_well(), ending.fault, subject + ending.text + " " + where(call));
   message.back() = '\0';
   const std::string said = message.front() != '\0' ? escaped(message.data()) : "no reason given";
   require(status == 0, Fault::device,
           subject + "returned error " + std::to_string(status) + " " + where(call) + ": " + said);
+  group.finish();
 }
 
-}  // namespace
-
-void call_kernel(const PluginLibrary& plugin, const FormulaInput& in, RowResult out) {
+void call_named(const PluginLibrary& plugin, const FormulaInput& in, RowResult out,
+                const std::string& subject) {
   const std::int64_t rows = in.logits.rows;
-  if (rows == 0) return;
-  const std::string subject = "plug-in " + plugin.facts.name;
   require(in.logits.rule.temperature == 1.0f ||
               (plugin.facts.temperature_orders & plugin_bit(in.logits.rule.order)) != 0,
           Fault::usage,
@@ -139,18 +138,24 @@ void call_kernel(const PluginLibrary& plugin, const FormulaInput& in, RowResult 
   call.lse = lse.values();
   call.logp = logp.values();
   FloatModes modes = plugin.modes;  // ranks may be threads: each call has its own
-  PluginGroup group(plugin.facts.name, in.on, alone ? *alone : in.tp, modes);
+  const bool is_host = in.on.host_memory();
+  const bool is_watched = is_host && !is_gathered;
+  const Digest before = is_watched ? digest_of_inputs(in) : Digest{};
+  // A GPU's driver cannot be left in the middle, and what waits for a kernel that never ends waits for ever.
+  Watchdog watchdog(subject, plugin.deadline_seconds, is_host ? Watchdog::Late::jump : Watchdog::Late::end);
+  PluginGroup group(subject, in.on, alone ? *alone : in.tp, modes, watchdog);
   group.fill(call);
 
-  const bool is_watched = in.on.host_memory() && !is_gathered;
-  const Digest before = is_watched ? digest_of_inputs(in) : Digest{};
-  enter(plugin, call, group, modes);
-  require(!is_watched || digest_of_inputs(in) == before, Fault::device,
-          subject + " wrote into its inputs " + where(call) +
-              " (other candidates read them too; copy them first)");
+  enter(plugin, call, group, modes, watchdog);
+  if (is_watched) {
+    const Watchdog::Pause ours(watchdog);
+    require(digest_of_inputs(in) == before, Fault::device,
+            subject + " wrote into its inputs " + where(call) +
+                " (other candidates read them too; copy them first)");
+  }
 
   std::optional<std::vector<float>> lse_values, logp_values;
-  try {
+  try {  // on a GPU under the watchdog still: this waits for the kernels
     lse_values = lse.taken();
     logp_values = logp.taken();
   } catch (const Error& error) {  // work that it left queued
@@ -166,6 +171,14 @@ void call_kernel(const PluginLibrary& plugin, const FormulaInput& in, RowResult 
     if (targets[r] < 0) (*logp_values)[r] = no_value;
   in.on.upload(lse_values->data(), out.lse, rows * 4);
   in.on.upload(logp_values->data(), out.logp, rows * 4);
+}
+
+}  // namespace
+
+void call_kernel(const PluginLibrary& plugin, const FormulaInput& in, RowResult out) {
+  if (in.logits.rows == 0) return;
+  const std::string subject = "plug-in " + plugin.facts.name;
+  name_errors(subject, [&] { call_named(plugin, in, out, subject); });
 }
 
 }  // namespace drift

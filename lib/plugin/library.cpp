@@ -30,13 +30,14 @@ void check_file(const std::string& path) {
 }
 
 /// Loading runs the library's constructors: they are foreign code like the rest.
-void* load(const std::string& path, FloatModes& modes) {
+void* load(const std::string& path, PluginLibrary& out) {
   const std::string name = path.find('/') == std::string::npos ? "./" + path : path;
   const std::string who = escaped(path, 300);
   void* handle = nullptr;
-  const std::string ending =
-      call_guarded(who.c_str(), modes, [&] { handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL); });
-  require(ending.empty(), Fault::device, shown(path) + " " + ending + " while it was loaded");
+  const Watchdog watchdog(shown(path), out.deadline_seconds, Watchdog::Late::jump);
+  const Ending ending = call_guarded(who.c_str(), out.modes, watchdog,
+                                     [&] { handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL); });
+  require(ending.is_well(), ending.fault, shown(path) + " " + ending.text + " while it was loaded");
   if (handle != nullptr) return handle;
   const char* reason = ::dlerror();
   throw Error(Fault::usage,
@@ -64,19 +65,20 @@ void copy_text(const char* from, char* to) {
   if (from != nullptr) std::memcpy(to, from, ::strnlen(from, longest_text));
 }
 
-Told ask(decltype(&drift_plugin_describe) describe, const std::string& path, FloatModes& modes) {
+Told ask(decltype(&drift_plugin_describe) describe, const std::string& path, PluginLibrary& out) {
   Told told;
   told.info.struct_size = sizeof told.info;
   int status = 0;
   const std::string who = escaped(path, 300);
-  const std::string ending = call_guarded(who.c_str(), modes, [&] {
+  const Watchdog watchdog(shown(path), out.deadline_seconds, Watchdog::Late::jump);
+  const Ending ending = call_guarded(who.c_str(), out.modes, watchdog, [&] {
     status = describe(&told.info);
     if (status != 0 || told.info.abi != DRIFT_PLUGIN_ABI) return;
     copy_text(told.info.name, told.name);
     copy_text(told.info.summary, told.summary);
     copy_text(told.info.claims, told.claims);
   });
-  require(ending.empty(), Fault::device, shown(path) + " " + ending + " in drift_plugin_describe");
+  require(ending.is_well(), ending.fault, shown(path) + " " + ending.text + " in drift_plugin_describe");
   require(status == 0, Fault::usage,
           shown(path) + " does not want to be used here: drift_plugin_describe returned " +
               std::to_string(status));
@@ -181,14 +183,15 @@ std::string dtype_names(std::uint32_t bits) {
   return out.empty() ? "none" : out;
 }
 
-PluginLibrary open_plugin(const std::string& path) {
+PluginLibrary open_plugin(const std::string& path, double deadline_seconds) {
   check_file(path);
   PluginLibrary out;
-  void* handle = load(path, out.modes);
+  out.deadline_seconds = deadline_seconds;
+  void* handle = load(path, out);
   auto* describe = symbol<decltype(drift_plugin_describe)>(handle, path, "drift_plugin_describe");
   out.log_prob = symbol<decltype(drift_plugin_log_prob)>(handle, path, "drift_plugin_log_prob");
 
-  const Told told = ask(describe, path, out.modes);
+  const Told told = ask(describe, path, out);
   constexpr std::uint32_t all_dtypes = DRIFT_DTYPE_BF16 | DRIFT_DTYPE_F16 | DRIFT_DTYPE_F32 | DRIFT_DTYPE_F64;
   check_bits(told.info.memories, DRIFT_MEMORY_HOST | DRIFT_MEMORY_CUDA, true, "memories", path);
   check_bits(told.info.dtypes, all_dtypes, true, "dtypes", path);

@@ -23,7 +23,8 @@ struct PluginFacts {
 
 struct PluginLibrary {
   PluginFacts facts;
-  FloatModes modes;  ///< as loading it left them on the loading thread
+  double deadline_seconds = 0;  ///< for each call of its functions
+  FloatModes modes;             ///< as loading it left them on the loading thread
   decltype(&drift_plugin_log_prob) log_prob = nullptr;
 };
 
@@ -32,8 +33,9 @@ struct PluginLibrary {
 ///
 /// Throws Fault::io if the file is missing or cannot be read; Fault::usage if it is no regular file, no
 /// shared object for this machine, lacks a function or a library, is made for another ABI, or describes
-/// itself in a way that makes no sense; Fault::device if it crashes or throws meanwhile.
-PluginLibrary open_plugin(const std::string& path);
+/// itself in a way that makes no sense; Fault::device if it crashes or throws meanwhile; Fault::timeout if
+/// one of its functions takes longer than `deadline_seconds`.
+PluginLibrary open_plugin(const std::string& path, double deadline_seconds);
 
 /// The bit of drift_plugin.h; 0 if there is none.
 std::uint32_t plugin_bit(Dtype dtype);

@@ -68,9 +68,11 @@ Formula formula_of(const Plugin& plugin) {
 
 }  // namespace
 
-std::shared_ptr<const Formula> load_plugin(const std::string& path) {
+std::shared_ptr<const Formula> load_plugin(const std::string& path, double deadline_seconds) {
   const auto plugin = std::make_shared<Plugin>();
-  plugin->library = open_plugin(path);
+  require(deadline_seconds > 0, Fault::internal,
+          "a plug-in's deadline is no time, seen " + std::to_string(deadline_seconds) + " s");
+  plugin->library = open_plugin(path, deadline_seconds);
   const std::string& summary = plugin->library.facts.summary;
   plugin->summary = summary.empty() ? "a kernel of the user's" : summary;
   plugin->used_by = "plug-in " + escaped(path, 300);

@@ -1,18 +1,13 @@
 // Plug-ins that go wrong: each fault becomes the right Error with the plug-in's name, or a number that no
 // gate passes.
 
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
 #include "base/error.hpp"
+#include "plugin/child.hpp"
 #include "plugin/plugin_run.hpp"
 #include "support/run_command.hpp"
 
@@ -58,49 +53,14 @@ void check_run(const std::string& stem, const std::vector<std::string>& texts, i
   for (const std::string& text : texts) CHECK(has(*error, text));
 }
 
-/// A child process that runs the plug-in: how it ended, and what it said on stderr.
-struct Child {
-  int status = 0;
-  std::string err;
-};
-
-Child in_child(const std::string& stem) {
-  const TemporaryFolder folder;
-  const std::string said = folder.path("err");
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    const rlimit no_core{0, 0};
-    ::setrlimit(RLIMIT_CORE, &no_core);
-    const int file = ::open(said.c_str(), O_CREAT | O_WRONLY, 0600);
-    ::dup2(file, STDOUT_FILENO);
-    ::dup2(file, STDERR_FILENO);
-    for (const int signal : {SIGABRT, SIGSEGV}) std::signal(signal, SIG_DFL);  // the test framework's own
+/// Loads it and runs it over one row, in a child process.
+Child run_in_child(const std::string& stem) {
+  return in_child([&] {
     const auto plugin = load_plugin(faulty_plugin(stem));
     const auto on = make_cpu_backend();
     const auto tp = make_solo_collective(*on);
-    const VocabBounds bounds = even_bounds(1, 1);
-    const float logit = 0;
-    const std::int64_t zero = 0;
-    float lse = 0, logp = 0;
-    plugin->run({.logits = {.data = reinterpret_cast<const std::byte*>(&logit),
-                            .rows = 1,
-                            .pitch = 1,
-                            .columns = {0, 1},
-                            .vocab = 1,
-                            .rule = {}},
-                 .bounds = bounds,
-                 .targets = &zero,
-                 .row_index = &zero,
-                 .on = *on,
-                 .tp = *tp},
-                {&lse, &logp});
-    ::_exit(99);
-  }
-  Child out;
-  REQUIRE(::waitpid(child, &out.status, 0) == child);
-  out.err = file_text(said);
-  return out;
+    run_rank(*plugin, PluginRows({.rows = 3}), even_bounds(1024, 1), 0, 0, *on, *tp);
+  });
 }
 
 }  // namespace
@@ -142,6 +102,8 @@ TEST_CASE("plug-in: what its kernel returns, throws or crashes with names it, th
   check_run("writes_outside", {"plug-in writes-outside wrote outside its outputs", rows, "wanted 6 values"});
   check_run("writes_inputs", {"plug-in writes-inputs wrote into its inputs", rows});
   check_run("bad_collective", {"plug-in bad-collective calls all_gather"});
+  check_run("allocates_nonsense", {"plug-in allocates-nonsense calls allocate", "a size that is none"});
+  check_run("allocates_too_much", {"plug-in allocates-too-much asks for 1125899906842624 bytes of scratch"});
 }
 
 TEST_CASE(
@@ -177,25 +139,12 @@ TEST_CASE("plug-in: an error inside its collectives keeps its own fault") {
       if (world.rank() == 1) return;
       const auto on = make_cpu_backend();
       const auto tp = make_staged_collective(*on, world);
-      const auto shard = rows.shard(bounds.columns(0), 512);
-      std::vector<std::int64_t> numbers(static_cast<std::size_t>(rows.shape.rows));
-      std::vector<float> lse(numbers.size()), logp(numbers.size());
-      plugin->run({.logits = {.data = shard.data(),
-                              .rows = rows.shape.rows,
-                              .pitch = 512,
-                              .columns = bounds.columns(0),
-                              .vocab = rows.shape.vocab,
-                              .rule = rows.shape.rule},
-                   .bounds = bounds,
-                   .targets = rows.targets.data(),
-                   .row_index = numbers.data(),
-                   .on = *on,
-                   .tp = *tp},
-                  {lse.data(), logp.data()});
+      run_rank(*plugin, rows, bounds, 0, 0, *on, *tp);
     });
   });
   REQUIRE(error);
   CHECK(error->fault() == Fault::timeout);
+  CHECK(has(*error, "plug-in example-cpu: in its all_"));
 }
 
 TEST_CASE("plug-in: a wrong row, a NaN and rows that were forgotten are over every bound") {
@@ -220,7 +169,7 @@ TEST_CASE("plug-in: ranks that return different bits are left as they are, for t
 }
 
 TEST_CASE("plug-in: exit() within it ends the process with status 5 and its name") {
-  const Child child = in_child("exits");
+  const Child child = run_in_child("exits");
   INFO(child.err);
   REQUIRE(WIFEXITED(child.status));
   CHECK(WEXITSTATUS(child.status) == 5);
@@ -228,7 +177,7 @@ TEST_CASE("plug-in: exit() within it ends the process with status 5 and its name
 }
 
 TEST_CASE("plug-in: a crash in a thread of its own ends the process, not silently") {
-  const Child child = in_child("crashes_in_thread");
+  const Child child = run_in_child("crashes_in_thread");
   INFO(child.err);
   const bool ended_well =
       WIFEXITED(child.status) && (WEXITSTATUS(child.status) == 0 || WEXITSTATUS(child.status) == 99);

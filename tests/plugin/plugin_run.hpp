@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -87,33 +87,64 @@ struct Values {
   std::vector<float> lse, logp;
 };
 
-/// What each TP rank came to hold. Rows have the numbers first_row, first_row + 1, ... in the dump.
+/// One TP rank's part. Rows have the numbers first_row, first_row + 1, ... in the dump.
+inline Values run_rank(const Formula& formula, const PluginRows& rows, const VocabBounds& bounds,
+                       std::int64_t first_row, int rank, Backend& on, Collective& tp) {
+  const Range columns = bounds.columns(rank);
+  const std::int64_t pitch = columns.size() + 3;
+  const std::vector<std::byte> shard = rows.shard(columns, pitch);
+  std::vector<std::int64_t> numbers;
+  for (std::int64_t r = 0; r < rows.shape.rows; ++r) numbers.push_back(first_row + r);
+  Values out{std::vector<float>(numbers.size()), std::vector<float>(numbers.size())};
+  formula.run({.logits = {.data = shard.data(),
+                          .rows = rows.shape.rows,
+                          .pitch = pitch,
+                          .columns = columns,
+                          .vocab = rows.shape.vocab,
+                          .rule = rows.shape.rule},
+               .bounds = bounds,
+               .targets = rows.targets.data(),
+               .row_index = numbers.data(),
+               .on = on,
+               .tp = tp},
+              {out.lse.data(), out.logp.data()});
+  return out;
+}
+
+/// What each TP rank came to hold.
 inline std::vector<Values> run_over(const Formula& formula, const PluginRows& rows, const VocabBounds& bounds,
                                     std::int64_t first_row = 0) {
   std::vector<Values> out(static_cast<std::size_t>(bounds.tp()));
   ThreadWorld(bounds.tp()).run([&](Control& world) {
     const auto on = make_cpu_backend();
     const auto tp = bounds.tp() == 1 ? make_solo_collective(*on) : make_staged_collective(*on, world);
-    const Range columns = bounds.columns(world.rank());
-    const std::int64_t pitch = columns.size() + 3;
-    const std::vector<std::byte> shard = rows.shard(columns, pitch);
-    std::vector<std::int64_t> numbers;
-    for (std::int64_t r = 0; r < rows.shape.rows; ++r) numbers.push_back(first_row + r);
-    Values& mine = out[static_cast<std::size_t>(world.rank())];
-    mine.lse.resize(numbers.size());
-    mine.logp.resize(numbers.size());
-    formula.run({.logits = {.data = shard.data(),
-                            .rows = rows.shape.rows,
-                            .pitch = pitch,
-                            .columns = columns,
-                            .vocab = rows.shape.vocab,
-                            .rule = rows.shape.rule},
-                 .bounds = bounds,
-                 .targets = rows.targets.data(),
-                 .row_index = numbers.data(),
-                 .on = *on,
-                 .tp = *tp},
-                {mine.lse.data(), mine.logp.data()});
+    out[static_cast<std::size_t>(world.rank())] =
+        run_rank(formula, rows, bounds, first_row, world.rank(), *on, *tp);
+  });
+  return out;
+}
+
+/// An error that a rank met.
+struct Met {
+  Fault fault;
+  std::string text;
+  bool was_interrupted;
+};
+
+/// What each rank met; empty where all went well. Ranks do not sound the alarm.
+inline std::vector<std::optional<Met>> met_by_ranks(const Formula& formula, int tp, double timeout = 30) {
+  const PluginRows rows(Shape{});
+  std::vector<std::optional<Met>> out(static_cast<std::size_t>(tp));
+  const VocabBounds bounds = even_bounds(1024, tp);
+  ThreadWorld(tp, timeout).run([&](Control& world) {
+    const auto on = make_cpu_backend();
+    const auto group = make_staged_collective(*on, world);
+    try {
+      run_rank(formula, rows, bounds, 40, world.rank(), *on, *group);
+    } catch (const Error& error) {
+      const bool was_interrupted = dynamic_cast<const Interrupted*>(&error) != nullptr;
+      out[static_cast<std::size_t>(world.rank())] = Met{error.fault(), error.what(), was_interrupted};
+    }
   });
   return out;
 }
