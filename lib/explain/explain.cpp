@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/error.hpp"
 #include "explain/forms.hpp"
@@ -53,11 +54,29 @@ Candidate candidate_of(const Survey& survey, const Scored& scored, const Baselin
   return out;
 }
 
-// Enough evidence over the log-probs as audited and over every simpler hypothesis, and not much left that
-// noise cannot account for: a cause that fits a part by chance leaves the rest.
-bool is_convincing(const Scored& scored, const std::vector<Scored>& all, const Score& null) {
-  if (scored.net < null.bits() + enough_bits || scored.score.explained == 0) return false;
-  if (2 * scored.score.unexplained > scored.score.explained) return false;
+// What a hypothesis may leave. A cause that is another's near twin leaves much, or leaves it on one side.
+bool leaves_little(const Scored& scored, std::int64_t drifting) {
+  const Score& score = scored.score;
+  if (score.explained == 0) return false;
+  const std::int64_t left = score.unexplained + score.to_noise, hit = score.exactly + score.read;
+  const bool on_lattice = scored.hypothesis[Axis::output].lattice != Dtype::F32;
+  const bool is_chosen = std::any_of(scored.hypothesis.at.begin(), scored.hypothesis.at.end(),
+                                     [](const Option* o) { return o->fitted; });
+  if (is_chosen && scored.hypothesis[Axis::output].is_a_step_off) return false;
+  // Among thousands of pairs and of numbers some come near by chance: these must hit the value itself, nearly
+  // everywhere, and not only where the recorded value was given to them. Near misses speak against them.
+  if (scored.hypothesis.causes() > 1 || is_chosen)
+    return 20 * left <= hit && (score.to_noise == 0 || on_lattice) &&
+           2 * score.exactly >= drifting - score.read &&
+           (scored.hypothesis.causes() == 1 || score.exactly > 0);
+  if (2 * left <= hit) return true;
+  return score.clearly > 0 && 20 * score.unexplained <= score.clearly && !score.noise_signs.is_one_signed();
+}
+
+// Enough evidence over the log-probs as audited and over every simpler hypothesis, and little left.
+bool is_convincing(const Scored& scored, const std::vector<Scored>& all, const Score& null,
+                   std::int64_t drifting) {
+  if (scored.net < null.bits() + enough_bits || !leaves_little(scored, drifting)) return false;
   return std::none_of(all.begin(), all.end(), [&](const Scored& simpler) {
     if (simpler.hypothesis.causes() >= scored.hypothesis.causes()) return false;
     const bool explains_as_much =
@@ -66,8 +85,12 @@ bool is_convincing(const Scored& scored, const std::vector<Scored>& all, const S
   });
 }
 
-bool explains_as_well(const Scored& other, const Scored& best) {
-  if (other.hypothesis.causes() != best.hypothesis.causes() || other.score.explained == 0) return false;
+// A hypothesis that hits as many rows is an equal, however wide its predictions are.
+bool explains_as_well(const Scored& other, const Scored& best, std::int64_t drifting) {
+  if (other.hypothesis.causes() != best.hypothesis.causes() || !leaves_little(other, drifting)) return false;
+  if (other.score.within >= best.score.within && other.score.explained >= best.score.explained &&
+      other.score.lattice_bits >= best.score.lattice_bits)
+    return true;
   const double exact =
       best.score.exact_bits + best.score.lattice_bits - other.score.exact_bits - other.score.lattice_bits;
   const double noise = best.score.noise_bits - other.score.noise_bits;
@@ -75,17 +98,17 @@ bool explains_as_well(const Scored& other, const Scored& best) {
 }
 
 // The best and its equals. Bits decide among those that fp32 arithmetic cannot tell apart.
-std::vector<const Scored*> equals_of(const std::vector<Scored>& scored) {
+std::vector<const Scored*> equals_of(const std::vector<Scored>& scored, std::int64_t drifting) {
   std::vector<const Scored*> out;
   // The simplest convincing hypothesis comes first by its lower cost; `scored` is in order of net evidence.
   for (const Scored& other : scored)
-    if (out.empty() || explains_as_well(other, *out.front())) out.push_back(&other);
+    if (out.empty() || explains_as_well(other, *out.front(), drifting)) out.push_back(&other);
   return out;
 }
 
 void drop_worse_bits(std::vector<Candidate>& best, std::vector<const Scored*>& equals, std::int64_t rows) {
-  std::int64_t most = 0;
-  for (const Candidate& candidate : best) most = std::max(most, candidate.bits);
+  std::int64_t most = 0;  // bits that were read off the recorded values outdo nobody's
+  for (std::size_t i = 0; i < best.size(); ++i) most = std::max(most, best[i].bits - equals[i]->score.read);
   const std::int64_t margin = std::max<std::int64_t>(8, rows / 4);
   std::vector<Candidate> kept;
   std::vector<const Scored*> kept_scored;
@@ -98,21 +121,48 @@ void drop_worse_bits(std::vector<Candidate>& best, std::vector<const Scored*>& e
   equals = std::move(kept_scored);
 }
 
+// A value met once is evidence once, however many rows hold it.
+constexpr std::int64_t few_values = 2;
+
+std::int64_t distinct_values(const Baseline& baseline, std::span<const float> recorded) {
+  std::set<float> values;
+  for (const std::size_t row : baseline.rows)
+    if (static_cast<std::int64_t>(values.size()) <= few_values) values.insert(recorded[row]);
+  return static_cast<std::int64_t>(values.size());
+}
+
+// Of one or two values many causes fit: the simple ones that give every one of them to fp32 arithmetic.
+std::vector<const Scored*> all_that_fit(const std::vector<Scored>& scored, std::int64_t drifting) {
+  std::vector<const Scored*> out;
+  for (const Scored& one : scored) {
+    const Score& score = one.score;
+    if (one.hypothesis.causes() == 1 && score.exactly == drifting && score.unexplained + score.to_noise == 0)
+      out.push_back(&one);
+  }
+  return out;
+}
+
 void explain_drift(const Survey& survey, std::span<const float> recorded, const Baseline& baseline,
                    const Score& null, const std::vector<Scored>& scored, Explanation& out, Counts& counts,
                    Hypothesis& chosen) {
   // A pair may lead that is not convincing over the single it contains; the single then is the answer.
-  const auto first = std::find_if(scored.begin(), scored.end(),
-                                  [&](const Scored& one) { return is_convincing(one, scored, null); });
+  const std::int64_t values = distinct_values(baseline, recorded);
+  const bool is_few = values <= few_values;
+  const auto first = std::find_if(scored.begin(), scored.end(), [&](const Scored& one) {
+    return is_convincing(one, scored, null, out.drifting) && (!is_few || one.hypothesis.causes() == 1);
+  });
   if (first != scored.end()) {
     std::vector<Scored> rest{*first};
     for (const Scored& other : scored)
       if (&other != &*first) rest.push_back(other);
-    std::vector<const Scored*> equals = equals_of(rest);
+    std::vector<const Scored*> equals =
+        is_few ? all_that_fit(rest, out.drifting) : equals_of(rest, out.drifting);
+    if (equals.empty()) equals.push_back(&rest.front());
     out.best.clear();
     for (const Scored* equal : equals) out.best.push_back(candidate_of(survey, *equal, baseline, recorded));
-    drop_worse_bits(out.best, equals, out.rows);
-    out.finding = equals.size() == 1 ? Finding::cause : Finding::several;
+    if (!is_few) drop_worse_bits(out.best, equals, out.rows);
+    out.finding = equals.size() == 1 && !is_few ? Finding::cause : Finding::several;
+    counts.few_values = is_few ? values : 0;
     chosen = equals.front()->hypothesis;
     const Score& score = equals.front()->score;
     counts.explained = score.explained;

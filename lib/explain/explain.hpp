@@ -27,7 +27,8 @@ struct SampleRow {
 std::vector<std::int64_t> rows_to_sample(std::span<const std::uint8_t> use, std::size_t most);
 
 /// A temperature (order f32, one for all rows) or a truncation under which the sampled rows' recorded values
-/// come out within their tolerance; empty: none does, or what is audited already does.
+/// come out within their tolerance; else a round one under which they do beside one other cause (negated,
+/// another column, ...); empty: none does, or what is audited already does.
 std::optional<double> fitted_temperature(std::span<const SampleRow> samples, const Survey& survey,
                                          std::span<const float> recorded);
 std::optional<Truncation> fitted_truncation(std::span<const SampleRow> samples, const Survey& survey,
@@ -57,6 +58,7 @@ struct Part {
   double mean = 0, mean_abs = 0;
 };
 
+/// `several` with one candidate: it fits, but too few different values were recorded to be sure of it.
 enum class Finding { exact, formula_order, noise, cause, several, nothing };
 
 struct Explanation {

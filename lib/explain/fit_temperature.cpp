@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "explain/explain.hpp"
+#include "explain/fit_beside.hpp"
 #include "explain/hypotheses.hpp"
 #include "explain/score.hpp"
 
@@ -113,7 +114,7 @@ std::optional<double> fitted_temperature(std::span<const SampleRow> samples, con
                                          std::span<const float> recorded) {
   if (!survey.variants[0].truncation.is_off()) return std::nullopt;
   const std::vector<FitRow> rows = fit_rows(samples, survey, recorded);
-  if (rows.size() < 3) return std::nullopt;
+  if (rows.size() < 3) return hypothesis::temperature_beside(samples, survey, recorded);
   std::vector<double> roots;
   for (const FitRow& row : rows)
     for (const double start : {1.0 / 32, row.audited_beta, 8.0}) {
@@ -137,7 +138,8 @@ std::optional<double> fitted_temperature(std::span<const SampleRow> samples, con
   }
   std::size_t audited = 0;
   for (const FitRow& row : rows) audited += comes_out(row, row.audited_beta);
-  if (most < 3 || 2 * most < rows.size() || most <= audited) return std::nullopt;
+  if (most < 3 || 2 * most < rows.size() || most <= audited)
+    return hypothesis::temperature_beside(samples, survey, recorded);
   const double t = 1 / rows[0].audited_beta;  // what the survey tries anyway needs no fit
   for (const double known : {1.0, t, t * t})
     if (std::fabs(best - known) <= 1e-6 * known) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "explain/explain.hpp"
+#include "explain/fit_beside.hpp"
 #include "explain/hypotheses.hpp"
 #include "explain/score.hpp"
 
@@ -44,12 +45,15 @@ Meeting meeting_of(const std::vector<RowIntervals>& rows, Interval RowIntervals:
   return best;
 }
 
-double shortest_decimal(Interval interval) {
-  for (double scale = 10; scale < 1e13; scale *= 10) {
-    const double value = std::floor(interval.upto * scale) / scale;
-    if (value > interval.after && value > 0) return value;
-  }
-  return interval.upto;
+// The shortest decimals in an interval, at most eight, shortest first; its upper end is the last.
+std::vector<double> decimals_in(Interval interval) {
+  std::vector<double> out;
+  for (double scale = 10; scale < 1e13 && out.size() < 7; scale *= 10)
+    for (double n = std::floor(interval.upto * scale); n / scale > interval.after && n > 0 && out.size() < 7;
+         --n)
+      if (std::find(out.begin(), out.end(), n / scale) == out.end()) out.push_back(n / scale);
+  out.push_back(interval.upto);
+  return out;
 }
 
 // The intervals of one row; none if no kept set gives the recorded value.
@@ -90,49 +94,89 @@ std::optional<RowIntervals> intervals_of(std::vector<double> x, double target, d
   return out;
 }
 
-double rounding_of(std::span<const float> recorded, const Survey& survey, double value) {
+Dtype lattice_of(std::span<const float> recorded, const Survey& survey) {
   bool bf16 = true, f16 = true;
   for (std::size_t row = 0; row < recorded.size(); ++row) {
     if (!survey.use[row]) continue;
     bf16 = bf16 && rounded_to(Dtype::BF16, recorded[row]) == recorded[row];
     f16 = f16 && rounded_to(Dtype::F16, recorded[row]) == recorded[row];
   }
-  return bf16 ? std::fabs(value) * 0x1p-8 : f16 ? std::fabs(value) * 0x1p-11 : 0;
+  return bf16 ? Dtype::BF16 : f16 ? Dtype::F16 : Dtype::F32;
+}
+
+// Half an ulp.
+double rounding_of(Dtype lattice, double value) {
+  if (lattice == Dtype::F32 || value == 0) return 0;
+  return std::ldexp(1.0, std::ilogb(value) - (lattice == Dtype::BF16 ? 8 : 11));
+}
+
+// A sampled row, and what was recorded of it.
+struct FitRow {
+  std::vector<float> x;
+  double target = 0, recorded = 0;
+};
+
+bool comes_out(const FitRow& row, const Truncation& truncation, Dtype lattice) {
+  const double lse = hypothesis::kept_lse(row.x, truncation), logp = row.target - lse;
+  const double tolerance = hypothesis::tolerance_of(row.target, lse, logp);
+  const auto to = [lattice](double v) {
+    return static_cast<double>(rounded_to(lattice, static_cast<float>(v)));
+  };
+  if (lattice == Dtype::F32) return std::fabs(row.recorded - logp) <= tolerance;
+  return to(logp - tolerance) <= row.recorded && row.recorded <= to(logp + tolerance);
+}
+
+// What stands in the intervals where most rows meet. A rounded output leaves them wide: all k of them, and
+// decimals of p and of min-p. Round numbers come first.
+std::vector<Truncation> candidates_of(const std::vector<RowIntervals>& rows, std::size_t tried) {
+  constexpr double most_tops = 32;
+  std::vector<Truncation> out;
+  const auto enough = [&](const Meeting& m) { return m.truncated >= 2 && 4 * m.rows >= 3 * tried; };
+  if (const Meeting k = meeting_of(rows, &RowIntervals::k); enough(k)) {
+    const double first = k.where.after + 1, last = std::fmin(k.where.upto, first + most_tops);
+    for (double top = first; top <= last; ++top) out.push_back({static_cast<std::int64_t>(top), 1, 0});
+  }
+  if (const Meeting p = meeting_of(rows, &RowIntervals::p); enough(p))
+    for (const double value : decimals_in(p.where)) out.push_back({0, value, 0});
+  if (const Meeting p = meeting_of(rows, &RowIntervals::min_p); enough(p))
+    for (const double value : decimals_in(p.where)) out.push_back({0, 1, value});
+  std::stable_partition(out.begin(), out.end(), [](const Truncation& t) { return hypothesis::is_round(t); });
+  return out;
 }
 
 }  // namespace
 
 std::optional<Truncation> fitted_truncation(std::span<const SampleRow> samples, const Survey& survey,
                                             std::span<const float> recorded) {
-  std::vector<RowIntervals> rows;
-  std::size_t tried = 0;
+  const Dtype lattice = lattice_of(recorded, survey);
+  std::vector<RowIntervals> intervals;
+  std::vector<FitRow> rows;
   for (const SampleRow& sample : samples) {
     const auto r = static_cast<std::size_t>(sample.row);
-    const double target = hypothesis::picked_value(survey, 0, 0, r);
-    if (!std::isfinite(target) || !std::isfinite(recorded[r])) continue;
-    std::vector<double> x;
+    FitRow row;
+    row.target = hypothesis::picked_value(survey, 0, 0, r);
+    row.recorded = static_cast<double>(recorded[r]);
+    if (!std::isfinite(row.target) || !std::isfinite(recorded[r])) continue;
     for (const float stored : sample.widened) {
       const float value = hypothesis::value_under(survey, 0, stored, r);
-      if (std::isfinite(value)) x.push_back(static_cast<double>(value));
+      if (std::isfinite(value)) row.x.push_back(value);
     }
-    ++tried;
-    const auto value = static_cast<double>(recorded[r]);
-    const auto intervals = intervals_of(std::move(x), target, value, rounding_of(recorded, survey, value));
-    if (intervals) rows.push_back(*intervals);
+    if (const auto one = intervals_of({row.x.begin(), row.x.end()}, row.target, row.recorded,
+                                      rounding_of(lattice, row.recorded)))
+      intervals.push_back(*one);
+    rows.push_back(std::move(row));
   }
-  const Meeting k = meeting_of(rows, &RowIntervals::k), p = meeting_of(rows, &RowIntervals::p),
-                min_p = meeting_of(rows, &RowIntervals::min_p);
-  const Meeting& best = k.rows >= p.rows && k.rows >= min_p.rows ? k : p.rows >= min_p.rows ? p : min_p;
-  if (best.truncated < 2 || 4 * best.rows < 3 * tried) return std::nullopt;
-  Truncation out;
-  if (&best == &k)
-    out.top_k = static_cast<std::int64_t>(std::isfinite(k.where.upto) ? k.where.upto : k.where.after + 1);
-  else if (&best == &p)
-    out.top_p = shortest_decimal(p.where);
-  else
-    out.min_p = shortest_decimal(min_p.where);
-  if (out == survey.variants[0].truncation || out.is_off()) return std::nullopt;
-  return out;
+  Truncation best;
+  std::int64_t most = 0;
+  for (const Truncation& truncation : candidates_of(intervals, rows.size())) {
+    const auto hits = std::count_if(rows.begin(), rows.end(),
+                                    [&](const FitRow& row) { return comes_out(row, truncation, lattice); });
+    if (hits <= most || truncation == survey.variants[0].truncation || truncation.is_off()) continue;
+    most = hits;
+    best = truncation;
+  }
+  if (4 * most >= 3 * static_cast<std::int64_t>(rows.size()) && most > 0) return best;
+  return hypothesis::truncation_beside(samples, survey, recorded);
 }
 
 }  // namespace drift

@@ -33,6 +33,7 @@ struct Outcome {
   double value = std::numeric_limits<double>::quiet_NaN(), low = 0, high = 0;
   double width = 0;        ///< of the interval in nats: the narrower, the more a hit says
   double noise_scale = 0;  ///< the row's sigma times this is the noise of `value`; 0: unknown
+  bool is_read = false;    ///< `value` was taken from the recorded one: a hit says nothing of the other axes
 };
 
 /// One row of a table. Which fields count depends on the axis.
@@ -41,6 +42,7 @@ struct Option {
   std::string why_not;          ///< not empty: this dump cannot tell it apart, and why
   bool fitted = false;          ///< has a number that was chosen to fit
   bool reads_recorded = false;  ///< says something only about rows whose recorded value stands out
+  double pattern_bits = 0;      ///< what such rows are worth, whatever the other axes say
   int fixed_variant = -1;   ///< >= 0: known under this variant alone, so it does not pair with the value axis
   std::size_t variant = 0;  ///< value: of the survey
   std::function<double(std::size_t, std::size_t)> lse;  ///< domain: (variant, row) -> LSE
@@ -49,6 +51,9 @@ struct Option {
   std::vector<std::int64_t> source;  ///< row: whose value is recorded here; ~s: s, or 0 (an edge)
   std::function<Outcome(const Exact&, float recorded)> outcome;  ///< output
   Dtype lattice = Dtype::F32;                                    ///< output: what was rounded to
+  bool is_a_step_off =
+      false;  ///< output: on that lattice and within one step of the audited log-prob, all of
+              ///< it: some way to round (down, to zero, at random) is enough to explain it
 };
 
 using Table = std::vector<Option>;  ///< [0]: as audited
@@ -75,6 +80,9 @@ Table domain_table(const Survey& survey);
 Table column_table(const Survey& survey);
 Table row_table(const Survey& survey);
 Table output_table(const Survey& survey, std::span<const float> recorded);
+
+/// Numbers that a person would choose: top-k 50, top-p 0.95.
+bool is_round(const Truncation& truncation);
 
 /// Options that can stand in one hypothesis.
 bool can_pair(const Option& a, const Option& b);

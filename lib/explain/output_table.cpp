@@ -24,20 +24,36 @@ Outcome plain(const Exact& exact, float) {
   return {exact.logp, exact.logp - exact.tolerance, exact.logp + exact.tolerance, 2 * exact.tolerance, 1};
 }
 
-Option rounded(Dtype dtype, const char* id) {
+// How far apart the type's numbers lie at a value.
+double step_at(Dtype dtype, double value) {
+  const double step = dtype == Dtype::BF16 ? 0x1p-7 : 0x1p-10;
+  return std::ldexp(step, std::ilogb(std::fmax(std::fabs(value), 0x1p-14)));
+}
+
+bool is_a_step_off(Dtype dtype, const Survey& survey, std::span<const float> recorded) {
+  for (std::size_t row = 0; row < recorded.size(); ++row) {
+    if (!survey.use[row] || !std::isfinite(recorded[row])) continue;
+    const double logit = picked_value(survey, 0, 0, row), lse = survey.variants[0].lse[row];
+    const double off = std::fabs(static_cast<double>(recorded[row]) - (logit - lse));
+    if (rounded_to(dtype, recorded[row]) != recorded[row]) return false;
+    if (off > step_at(dtype, logit - lse) + tolerance_of(logit, lse, logit - lse)) return false;
+  }
+  return true;
+}
+
+Option rounded(Dtype dtype, const char* id, const Survey& survey, std::span<const float> recorded) {
   Option option;
   const std::string type{name(dtype)};
   option.cause = {id, "the output was rounded to " + type,
                   "keep log-probs in fp32 from the log-softmax to the file"};
   option.lattice = dtype;
-  const double step = dtype == Dtype::BF16 ? 0x1p-7 : 0x1p-10;
-  option.outcome = [dtype, step](const Exact& exact, float) {
+  option.is_a_step_off = is_a_step_off(dtype, survey, recorded);
+  option.outcome = [dtype](const Exact& exact, float) {
     const auto to = [dtype](double value) {
       return static_cast<double>(rounded_to(dtype, static_cast<float>(value)));
     };
-    const double cell = std::ldexp(step, std::ilogb(std::fmax(std::fabs(exact.logp), 0x1p-14)));
     const double low = to(exact.logp - exact.tolerance), high = to(exact.logp + exact.tolerance);
-    return Outcome{to(exact.logp), low, high, high - low + cell, 1};
+    return Outcome{to(exact.logp), low, high, high - low + step_at(dtype, exact.logp), 1};
   };
   return option;
 }
@@ -72,23 +88,41 @@ Option entropy(const Survey& survey, double sign) {
   option.outcome = [&survey, sign](const Exact& exact, float) {
     const double value = sign * static_cast<double>(survey.entropy[exact.row]);
     // A sum of p log p takes a few roundings more than a log-prob, and none from the target.
-    const double tolerance = 4 * tolerance_of(0, survey.variants[0].lse[exact.row], value) + 0x1p-20;
+    const double tolerance = 2 * tolerance_of(0, survey.variants[0].lse[exact.row], value);
     return Outcome{value, value - tolerance, value + tolerance, 2 * tolerance, 0};
   };
   return option;
 }
 
+// A value that many rows share is the recorder's doing, whichever: it says nothing of the logits. One more
+// row that shares it is worth so many bits; where three quarters do, too few are left to say what the others
+// hold.
+constexpr double bits_of_sharing = 12;
+
+std::string why_too_many(std::int64_t shared, std::int64_t rows, float value) {
+  if (4 * shared <= 3 * rows) return "";
+  return text_of(shared) + " of " + counted(rows, "recorded value") + " are " + shortest(value) +
+         ", too many to tell what they stand for";
+}
+
 Option zero_filled(const Survey& survey, std::span<const float> recorded) {
   Option option;
-  bool any = false;
-  for (std::size_t row = 0; row < recorded.size(); ++row)
-    any = any || (survey.use[row] && recorded[row] == 0.0f);
-  if (!any) option.why_not = "no recorded value is exactly 0";
+  std::int64_t zeros = 0, rows = 0;
+  for (std::size_t row = 0; row < recorded.size(); ++row) {
+    if (!survey.use[row] || !std::isfinite(recorded[row])) continue;
+    ++rows;
+    zeros += recorded[row] == 0.0f;
+  }
+  option.why_not = zeros == 0 ? "no recorded value is exactly 0" : why_too_many(zeros, rows, 0);
+  option.pattern_bits = bits_of_sharing * static_cast<double>(zeros);
   option.cause = {"zero_filled", "missing log-probs were filled with 0", "mask tokens that have no log-prob"};
   option.reads_recorded = true;
   option.outcome = [](const Exact& exact, float value) {
     Outcome out = plain(exact, value);
-    if (value == 0.0f) out.value = out.low = out.high = 0;
+    if (value == 0.0f && !(out.low <= 0 && 0 <= out.high)) {
+      out.value = out.low = out.high = 0;
+      out.is_read = true;
+    }
     return out;
   };
   return option;
@@ -99,9 +133,10 @@ Option clamped(const Survey& survey, std::span<const float> recorded) {
   Option option;
   option.reads_recorded = true;
   float least = std::numeric_limits<float>::infinity();
-  std::int64_t shared = 0;
+  std::int64_t shared = 0, rows = 0;
   for (std::size_t row = 0; row < recorded.size(); ++row) {
     if (!survey.use[row] || !std::isfinite(recorded[row])) continue;
+    ++rows;
     if (recorded[row] < least) shared = 0;
     least = std::fmin(least, recorded[row]);
     shared += recorded[row] == least;
@@ -109,10 +144,13 @@ Option clamped(const Survey& survey, std::span<const float> recorded) {
   option.cause = {"clamped", "log-probs below " + shortest(least) + " were clamped to it",
                   "record them unclamped"};
   option.fitted = true;
-  if (shared < 2 || least == 0.0f) option.why_not = "no two tokens share the least recorded value";
+  option.why_not = shared < 2 || least == 0.0f ? "no two tokens share the least recorded value"
+                                               : why_too_many(shared, rows, least);
+  option.pattern_bits = bits_of_sharing * static_cast<double>(shared - 1);
   const auto floor = static_cast<double>(least);
   option.outcome = [floor](const Exact& exact, float recorded_value) {
     Outcome out = plain(exact, recorded_value);
+    out.is_read = static_cast<double>(recorded_value) == floor && !(out.low <= floor && floor <= out.high);
     for (double* value : {&out.value, &out.low, &out.high}) *value = std::fmax(*value, floor);
     return out;
   };
@@ -132,8 +170,8 @@ Option made(const char* id, const char* what, const char* remedy,
 Table output_table(const Survey& survey, std::span<const float> recorded) {
   Table table(1);
   table[0].outcome = plain;
-  table.push_back(rounded(Dtype::BF16, "output_bf16"));
-  table.push_back(rounded(Dtype::F16, "output_f16"));
+  table.push_back(rounded(Dtype::BF16, "output_bf16", survey, recorded));
+  table.push_back(rounded(Dtype::F16, "output_f16", survey, recorded));
   table.push_back(made("probability", "probabilities were recorded, not log-probs", "take their logarithm",
                        monotone(0, [](const Exact&, double logp) { return std::exp(logp); })));
   table.push_back(made("negated", "negative log-probs (a loss) were recorded", "change the sign",

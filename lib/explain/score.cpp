@@ -58,6 +58,7 @@ Outcome outcome_of(const Survey& survey, const Hypothesis& hypothesis, std::size
   if (under.edge && recorded == 0.0f) {
     out.value = out.low = out.high = 0;
     out.width = 0x1p-18;
+    out.is_read = true;
     return out;
   }
   out = hypothesis[Axis::output].outcome(under.exact, recorded);
@@ -107,6 +108,11 @@ Baseline thinned(const Baseline& all, std::size_t most) {
   return out;
 }
 
+bool Signs::is_one_signed() const {
+  const auto n = static_cast<double>(up + down);
+  return n >= 7 && std::fabs(static_cast<double>(up - down)) > 2.6 * std::sqrt(n);
+}
+
 Score score_of(const Survey& survey, const Hypothesis& hypothesis, const Baseline& baseline,
                std::span<const float> recorded) {
   Score score;
@@ -122,29 +128,40 @@ Score score_of(const Survey& survey, const Hypothesis& hypothesis, const Baselin
     if (lattice != Dtype::F32) on_lattice = on_lattice && rounded_to(lattice, value) == value;
     nonzero += value != 0.0f;
     const double sigma = sigma_of(survey, row), reach = 6 * sigma * outcome.noise_scale;
-    if (fit == Fit::exact) score.exact_bits += worth(outcome.width);
+    if (fit == Fit::exact && !outcome.is_read) score.exact_bits += worth(outcome.width);
     if (fit == Fit::noise)
       score.noise_bits += worth(outcome.width + 2 * noise_sigmas * outcome.noise_scale * sigma);
     score.within += fit == Fit::exact;
     const double shift = std::fabs(outcome.value - audited.value);
     const bool has_moved = !(shift <= audited.width / 2);  // NaN: moved
     score.moved += has_moved;
-    const double off = std::fabs(static_cast<double>(value) - outcome.value);
+    const double error = static_cast<double>(value) - outcome.value, off = std::fabs(error);
     if (!std::isnan(off)) {
       score.sum_abs += off;
       score.max_abs = std::fmax(score.max_abs, off);
     }
-    const bool clearly_moved = has_moved && (fit == Fit::exact || shift > noise_sigmas * sigma);
-    if (fit > before && clearly_moved) {
+    const bool beyond_noise = has_moved && shift > noise_sigmas * sigma;
+    const bool is_explained = fit > before && (beyond_noise || (has_moved && fit == Fit::exact));
+    if (is_explained) {
       ++score.explained;
+      const bool is_read = fit == Fit::exact && outcome.is_read;
+      score.read += is_read;
+      score.exactly += fit == Fit::exact && !is_read;
+      score.clearly += beyond_noise;
       score.max_explained = std::fmax(score.max_explained, off);
-    } else if (fit != Fit::exact && (before != Fit::exact || fit < before)) {
-      const double band = std::fmax(outcome.high - outcome.low, 0.0);
-      const bool is_silent = std::isnan(off) && before != Fit::exact;
-      score.unpredicted += is_silent;
-      score.unexplained += !is_silent && !(off <= reach + band);
+    }
+    if (fit == Fit::exact) continue;
+    const double band = std::fmax(outcome.high - outcome.low, 0.0);
+    if (off <= reach + band) {
+      ++score.to_noise;
+      ++(error > 0 ? score.noise_signs.up : score.noise_signs.down);
+    } else if (std::isnan(off) && before != Fit::exact) {
+      ++score.unpredicted;
+    } else {
+      ++score.unexplained;
     }
   }
+  score.pattern_bits = hypothesis[Axis::output].pattern_bits;
   if (on_lattice) score.lattice_bits = worth_of_lattice(lattice) * static_cast<double>(nonzero);
   return score;
 }

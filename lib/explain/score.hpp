@@ -41,18 +41,30 @@ Baseline baseline_of(const Survey& survey, const Hypothesis& null, std::span<con
 /// At most `most` drifting rows and `most` rows of any kind, spread over the dump.
 Baseline thinned(const Baseline& all, std::size_t most);
 
+/// How the rows that a hypothesis leaves at noise lie: noise is of both signs.
+struct Signs {
+  std::int64_t up = 0, down = 0;
+  /// Fair coins come out so lopsided once in some hundred dumps; of fewer than seven rows any may.
+  bool is_one_signed() const;
+};
+
 /// Evidence is in bits: a row that a narrow prediction hits is worth log2(8 nats / width) of it, since a
 /// wrong hypothesis would hit it by chance with about that probability.
 struct Score {
-  double exact_bits = 0, noise_bits = 0, lattice_bits = 0;
+  double exact_bits = 0, noise_bits = 0, lattice_bits = 0, pattern_bits = 0;
   std::int64_t within = 0;     ///< rows with an exact fit
   std::int64_t explained = 0;  ///< drifting rows that fit better, and not because the prediction hardly moved
+  std::int64_t exactly = 0;    ///< of `explained`: with an exact fit that was not read off the recorded value
+  std::int64_t read = 0;       ///< of `explained`: read off the recorded value
+  std::int64_t clearly = 0;    ///< of `explained`: moved by more than noise could
+  std::int64_t to_noise = 0;   ///< rows without an exact fit that noise can account for
+  Signs noise_signs;           ///< of those
   std::int64_t unexplained = 0;  ///< rows, drifting or broken, that are further off than noise
   std::int64_t unpredicted = 0;  ///< drifting rows about which the hypothesis says nothing
   std::int64_t moved =
       0;  ///< rows where the prediction differs from the audited one by more than fp32 arithmetic
   double sum_abs = 0, max_abs = 0, max_explained = 0;  ///< recorded - predicted, nats
-  double bits() const { return exact_bits + noise_bits + lattice_bits; }
+  double bits() const { return exact_bits + noise_bits + lattice_bits + pattern_bits; }
 };
 Score score_of(const Survey& survey, const Hypothesis& hypothesis, const Baseline& baseline,
                std::span<const float> recorded);

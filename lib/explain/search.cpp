@@ -12,7 +12,14 @@ constexpr double cost_of_fitting = 6;  // bits: a number was chosen among some t
 struct Chosen {
   std::size_t axis;
   const Option* option;
+  Score alone;
 };
+
+// The partner changes nothing: the pair is the single once more.
+bool is_single(const Score& pair, const Score& single) {
+  return pair.within == single.within && pair.explained == single.explained && pair.moved == single.moved &&
+         pair.sum_abs == single.sum_abs && pair.max_abs == single.max_abs;
+}
 
 double cost_of(const Hypothesis& hypothesis, double hypotheses) {
   double cost = std::log2(std::fmax(hypotheses, 1));
@@ -26,7 +33,7 @@ void keep_best(std::vector<Scored>& scored) {
   if (scored.size() > kept_hypotheses) scored.resize(kept_hypotheses);
 }
 
-// Singles; those that move no prediction here are not testable, and not paired.
+// Singles. One that moves no prediction here is not testable, but may be beside another.
 std::vector<Chosen> try_singles(const Survey& survey, const Tables& tables, const Baseline& rows,
                                 std::span<const float> recorded, Search& search) {
   const Hypothesis null = null_of(tables);
@@ -44,13 +51,13 @@ std::vector<Chosen> try_singles(const Survey& survey, const Tables& tables, cons
       one.hypothesis.at[axis] = &option;
       one.score = score_of(survey, one.hypothesis, rows, recorded);
       one.net = one.score.bits() - cost_of(one.hypothesis, count);
+      useful.push_back({axis, &option, one.score});
       if (one.score.moved == 0 && !option.reads_recorded) {
         search.untestable.push_back(option.cause.id +
                                     ": it would move no token by more than fp32 arithmetic does");
         continue;
       }
       if (one.score.explained == 0) search.excluded.push_back(option.cause.id);
-      if (one.score.moved > 0 || option.reads_recorded) useful.push_back({axis, &option});
       search.best.push_back(std::move(one));
     }
   return useful;
@@ -67,6 +74,7 @@ void try_pairs(const Survey& survey, const Tables& tables, const Baseline& rows,
       pair.hypothesis.at[useful[a].axis] = useful[a].option;
       pair.hypothesis.at[useful[b].axis] = useful[b].option;
       pair.score = score_of(survey, pair.hypothesis, rows, recorded);
+      if (is_single(pair.score, useful[a].alone) || is_single(pair.score, useful[b].alone)) continue;
       pair.net = pair.score.bits() - cost_of(pair.hypothesis, count);
       search.best.push_back(std::move(pair));
       if (search.best.size() > 16 * kept_hypotheses) keep_best(search.best);
@@ -89,12 +97,11 @@ Search search(const Survey& survey, const Tables& tables, const Baseline& all,
   std::vector<Scored> singles = out.best;
   try_pairs(survey, tables, rows, recorded, useful, out);
   keep_best(out.best);
-  keep_best(singles);  // the best single stays in sight even if pairs fill the list: it may explain as much
-  for (std::size_t i = 0; i < std::min<std::size_t>(singles.size(), 3); ++i) {
+  for (const Scored& single : singles) {  // pairs may fill the list, and a single explain as much
     const auto known = std::any_of(out.best.begin(), out.best.end(), [&](const Scored& scored) {
-      return scored.hypothesis.at == singles[i].hypothesis.at;
+      return scored.hypothesis.at == single.hypothesis.at;
     });
-    if (!known) out.best.push_back(singles[i]);
+    if (!known && single.score.explained > 0) out.best.push_back(single);
   }
   if (rows.rows.size() < all.rows.size())
     for (Scored& scored : out.best) {

@@ -16,7 +16,7 @@ struct Scored {
 };
 
 struct Search {
-  std::vector<Scored> best;  ///< by net evidence, at most 24
+  std::vector<Scored> best;  ///< by net evidence: at most 24, and all singles that explain anything
   std::vector<std::string> excluded, untestable;
 };
 

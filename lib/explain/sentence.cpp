@@ -2,6 +2,7 @@
 
 #include "explain/sentence.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 
@@ -18,6 +19,18 @@ std::string capital(std::string text) {
 std::string joined(const std::vector<Cause>& causes, std::string Cause::*field, const char* between) {
   std::string out;
   for (const Cause& cause : causes) out += (out.empty() ? "" : between) + cause.*field;
+  return out;
+}
+
+// Of every candidate, each text once.
+std::string alternatives(const std::vector<Candidate>& candidates, std::string Cause::*field) {
+  std::vector<std::string> texts;
+  for (const Candidate& candidate : candidates) {
+    std::string text = joined(candidate.causes, field, " and ");
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
+  }
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : ", or ") + text;
   return out;
 }
 
@@ -80,11 +93,13 @@ std::string sentence_of(const Explanation& e, const Counts& counts) {
              joined(causes, &Cause::remedy, "; ") + ".";
     }
     case Finding::several: {
-      std::string what, remedy;
-      for (const Candidate& candidate : e.best) {
-        what += (what.empty() ? "" : ", or ") + joined(candidate.causes, &Cause::what, " and ");
-        remedy += (remedy.empty() ? "" : ", or ") + joined(candidate.causes, &Cause::remedy, " and ");
-      }
+      const std::string what = alternatives(e.best, &Cause::what);
+      const std::string remedy = alternatives(e.best, &Cause::remedy);
+      if (counts.few_values > 0)
+        return "Perhaps " + what + ": " + (e.best.size() == 1 ? "it" : "each") + " explains " +
+               of_drifting(e, counts) + ", but on " + counted(counts.few_values, "distinct value") +
+               " only, which causes that were not tried may give as well; " + remedy +
+               ", and audit more tokens to be sure.";
       return capital(what) + ": each explains " + of_drifting(e, counts) +
              ", and this dump cannot tell them apart; " + remedy + ".";
     }

@@ -11,7 +11,8 @@ namespace drift::hypothesis {
 struct Counts {
   std::int64_t explained = 0, left_to_noise = 0, left = 0, unpredicted = 0;
   double to_within = 0;
-  double median_sigmas = 0;  ///< |d| of all compared rows
+  std::int64_t few_values = 0;  ///< so many distinct values only were recorded; 0: enough of them
+  double median_sigmas = 0;     ///< |d| of all compared rows
   NoiseLook noise;
   std::string logits_dtype;
 };

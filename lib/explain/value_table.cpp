@@ -1,6 +1,7 @@
 // Temperature and truncation faults: each is a variant of the survey, so that its LSE is known.
 
 #include <algorithm>
+#include <cmath>
 
 #include "explain/hypotheses.hpp"
 #include "explain/numbers.hpp"
@@ -30,6 +31,8 @@ std::string truncation_options(const Truncation& truncation) {
   if (truncation.min_p > 0) out += " --min-p " + shortest(truncation.min_p);
   return out.empty() ? "no truncation" : out.substr(1);
 }
+
+bool is_whole(double value) { return std::fabs(value - std::round(value)) <= 1e-4; }
 
 Cause cause_of(const Survey& survey, const Variant& way) {
   const std::string t = temperature_text(survey), dtype{name(way.rule.candidate)};
@@ -64,6 +67,12 @@ Cause cause_of(const Survey& survey, const Variant& way) {
 }
 
 }  // namespace
+
+bool is_round(const Truncation& truncation) {
+  const std::int64_t k = truncation.top_k;
+  return (k <= 20 || k % 10 == 0 || (k & (k - 1)) == 0) && is_whole(200 * truncation.top_p) &&
+         is_whole(200 * truncation.min_p);
+}
 
 Table value_table(const Survey& survey) {
   Table table(1);

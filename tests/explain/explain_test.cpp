@@ -232,6 +232,9 @@ TEST_CASE("explain: published cases are named") {
     const Explanation e = explained(literal(logits, targets), recorded);
     INFO(e.sentence);
     CHECK(names(e, "next_target"));
+    CHECK(names(e, "previous_target"));  // any other column holds the same
+    CHECK(e.finding == Finding::several);
+    CHECK(e.sentence.find("on 1 distinct value only") != std::string::npos);
   }
   SECTION("contiguous shards rebuilt as zigzag, and zigzag shards concatenated") {
     std::vector<std::vector<float>> logits;
@@ -247,10 +250,14 @@ TEST_CASE("explain: published cases are named") {
       CHECK(names(e, id));
     }
   }
-  SECTION("a shard at offset 0 of a buffer of zeros: one token is too little to name it") {
+  SECTION("a shard at offset 0 of a buffer of zeros: one token is too little to be sure of it") {
     const Explanation e = explained(literal({{1, 2, -1, 0.5f, 3, 0}}, {4}), {-3.247823107893775f});
     INFO(e.sentence);
-    CHECK((e.finding == Finding::nothing || names(e, "shard_at_offset_0_tp2_rank1")));
+    CHECK(e.finding == Finding::several);
+    CHECK(names(e, "shard_at_offset_0_tp2_rank1"));
+    CHECK(e.sentence.find("Perhaps vocabulary shard 1 of TP 2 lies at column 0") == 0);
+    CHECK(e.sentence.find("1 of 1 token that drifts") != std::string::npos);
+    CHECK(e.sentence.find("on 1 distinct value only") != std::string::npos);
   }
 }
 
