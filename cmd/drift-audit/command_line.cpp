@@ -134,11 +134,17 @@ class Parser {
                         [this] { return explain_; });
     add_dump(*explain, explain_.config);
     explain_.config.formula = {"all"};
-    add_run_options(*explain, explain_.config, [](const Option& option) {
+    const auto wanted = [](const Option& option) {
       return (option.group == "Topology" || option.group == "Candidate" || option.group == "Values" ||
               option.group == "Names" || option.group == "Output" || option.name == "rows-per-chunk" ||
               option.name == "certify") &&
-             option.name != "plugin" && option.name != "pair" && option.name != "dry-run";
+             option.name != "plugin" && option.name != "candidate-dtype" && option.name != "pair" &&
+             option.name != "dry-run";
+    };
+    add_run_options(*explain, explain_.config, wanted, [](Option& option) {
+      if (option.name == "formula") option.default_text = "all";
+      if (option.name == "cp") option.default_text = "the number of ranks, 1 with --tp";
+      if (option.name == "quiet") option.help = "print the sentences only";
     });
   }
 

@@ -24,21 +24,24 @@ void add_dump(CLI::App& command, Config& config) {
       ->type_name("");
 }
 
-void add_run_options(CLI::App& command, Config& config, const std::function<bool(const Option&)>& wanted) {
+void add_run_options(CLI::App& command, Config& config, const std::function<bool(const Option&)>& wanted,
+                     const std::function<void(Option&)>& reword) {
   for (const Option& option : run_options()) {
     if (!wanted(option)) continue;
     std::string names = "--" + std::string(option.name);
     if (!option.letter.empty()) names = "-" + std::string(option.letter) + "," + names;
+    Option shown = option;
+    reword(shown);
     CLI::Option* added = nullptr;
     if (option.arity == Arity::flag) {
       added = command.add_flag_callback(
-          names, [&config, &option] { set_option(config, option, {}); }, description(option));
+          names, [&config, &option] { set_option(config, option, {}); }, description(shown));
     } else {
       const CLI::callback_t set = [&config, &option](const CLI::results_t& words) {
         set_option(config, option, words);
         return true;
       };
-      added = command.add_option(names, set, description(option))->type_name(std::string(option.value));
+      added = command.add_option(names, set, description(shown))->type_name(std::string(option.value));
       added->multi_option_policy(option.arity == Arity::one ? CLI::MultiOptionPolicy::Throw
                                                             : CLI::MultiOptionPolicy::TakeAll);
     }

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "audit/console_choice.hpp"
 #include "audit/options.hpp"
 #include "base/text_grid.hpp"
 
@@ -65,10 +66,12 @@ void input_lines(const AggregateReport& report, std::vector<std::string>& out) {
                       : input.targets ? "targets other than " + value_of(report, "ignore_index")
                                       : "no mask") +
                      ")" + (input.targets ? ", targets " + quoted(input.targets->name) : "");
-  if (input.masked_values > 0) rows += ", " + grouped(input.masked_values) + " finite values count as -inf";
-  if (input.rounded_values > 0) rows += ", " + grouped(input.rounded_values) + " F64 values rounded to fp32";
+  if (input.masked_values > 0)
+    rows += ", " + plural(input.masked_values, "finite value counts", "finite values count") + " as -inf";
+  if (input.rounded_values > 0)
+    rows += ", " + counted(input.rounded_values, "F64 value") + " rounded to fp32";
   if (input.nonfinite_inactive > 0)
-    rows += ", " + grouped(input.nonfinite_inactive) + " inactive rows not finite";
+    rows += ", " + counted(input.nonfinite_inactive, "inactive row") + " not finite";
   out.push_back(line("rows", rows));
   if (!input.kept) return;
   std::string kept = input.kept->from + ": log-probs over " + grouped(input.kept->fewest) + " to " +
@@ -111,7 +114,7 @@ void machine_lines(const AggregateReport& report, std::vector<std::string>& out)
   if (oracle.certified_rows == 0)
     text += ", not certified";
   else
-    text += ", certified in fp64 on " + grouped(oracle.certified_rows) + " rows: at worst " +
+    text += ", certified in fp64 on " + counted(oracle.certified_rows, "row") + ": at worst " +
             short_number(oracle.lse_worst) + " (lse) and " + short_number(oracle.logp_worst) +
             " (logp) of its error bound";
   out.push_back(line("oracle", text));

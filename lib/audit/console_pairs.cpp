@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "audit/console_choice.hpp"
 #include "base/text_grid.hpp"
 #include "stats/mismatch.hpp"
 
@@ -15,9 +16,6 @@ using Row = std::vector<std::string>;
 
 /// What two right fp32 formulas differ by, nats: below it sigma says nothing about bugs.
 constexpr double fp32_order = 1e-6;
-
-/// More pairs than this are read in the report, not in a terminal.
-constexpr std::size_t shown_pairs = 3;
 
 // What people look at first, of some seventy.
 constexpr std::array<std::string_view, 16> first_metrics{
@@ -58,38 +56,45 @@ Lines tables(const std::string& title, const std::vector<Strata>& all, std::span
   return out;
 }
 
+std::string percent(double share) { return short_number(100 * share) + " %"; }
+
 }  // namespace
 
 std::vector<std::string> noise_lines(const AggregateReport& report) {
-  Lines out;
-  if (!report.recorded || !report.input || !report.input->logits) return out;
-  for (const RecordedReport& recorded : *report.recorded)
-    for (const auto& [reference, compared] : recorded.vs) {
-      if (!compared.noise || compared.noise->count == 0) continue;
-      const Noise& noise = *compared.noise;
-      if (out.empty()) out.emplace_back("#");
-      out.push_back("# noise of " + recorded.name + ": |d| is " + short_number(noise.median) +
-                    " sigma in the median, " + short_number(noise.p99) + " at p99, " +
-                    short_number(100 * noise.share_over_6) +
-                    " % of rows over 6; sigma, what storing logits as " + report.input->logits->dtype +
-                    " alone does, is " + short_number(noise.sigma_median) +
-                    (noise.sigma_median < fp32_order ? " (less than the order of fp32 sums does)" : ""));
-    }
+  if (!report.recorded || !report.input || !report.input->logits) return {};
+  const ShortNames shown(report);
+  std::vector<Row> rows{{"# recorded", "median", "p99", "over 6", "sigma", ""}};
+  std::vector<Spot> spots;
+  for (const Spot& spot : worst_recorded(report))
+    if (const auto& noise = (*report.recorded)[spot.recorded].vs[spot.vs].second.noise;
+        noise && noise->count > 0)
+      spots.push_back(spot);
+  if (spots.empty()) return {};
+  for (std::size_t i = 0; i < shown_rows(spots.size()); ++i) {
+    const RecordedReport& recorded = (*report.recorded)[spots[i].recorded];
+    const Noise& noise = *recorded.vs[spots[i].vs].second.noise;
+    rows.push_back({shown(recorded.name), short_number(noise.median), short_number(noise.p99),
+                    percent(noise.share_over_6), short_number(noise.sigma_median),
+                    noise.sigma_median < fp32_order ? "less than the order of fp32 sums does" : ""});
+  }
+  Lines out{"#", "# noise: |d| / sigma, which is what rounding the logits to " + report.input->logits->dtype +
+                     " can do: far above 1 is no rounding, below 1 may still have a cause (explain)"};
+  for (std::string& line : aligned(rows, 1)) out.push_back(std::move(line));
+  if (rows.size() - 1 < spots.size())
+    out.push_back(and_more(spots.size() + 1 - rows.size(), "recorded tensor", "recorded tensors"));
   return out;
 }
 
 std::vector<std::string> metric_lines(const AggregateReport& report) {
   Lines out;
-  if (!report.pairs) return out;
-  std::size_t shown = 0;
-  for (const PairReport& pair : *report.pairs) {
-    if (!pair.metrics || pair.compared.drift.count == 0) continue;
-    if (shown++ == shown_pairs) {
-      out.push_back("# metrics of the other pairs are in the report");
-      break;
-    }
+  const ShortNames shown(report);
+  std::size_t found = 0;
+  for (const std::size_t i : worst_pairs(report)) {
+    const PairReport& pair = (*report.pairs)[i];
+    if (!pair.metrics || pair.compared.drift.count == 0 || ++found > shown_blocks) continue;
     out.emplace_back("#");
-    out.push_back("# " + pair.a + " (training) against " + pair.b + " (rollout), d = training - rollout");
+    out.push_back("# " + shown(pair.a) + " (training) against " + shown(pair.b) +
+                  " (rollout), d = training - rollout");
     std::vector<std::pair<std::string, double>> values;
     for (const std::string_view key : first_metrics)
       for (const Metric& metric : mismatch_metrics())
@@ -98,20 +103,34 @@ std::vector<std::string> metric_lines(const AggregateReport& report) {
     if (!pair.framework_metrics.empty())
       for (std::string& line : in_columns(pair.framework_metrics, 2)) out.push_back(std::move(line));
   }
+  if (found > shown_blocks) {
+    out.emplace_back("#");
+    out.push_back(and_more(found - shown_blocks, "pair's metrics", "pairs' metrics"));
+  }
   return out;
 }
 
 std::vector<std::string> strata_lines(const AggregateReport& report, std::span<const std::string> wanted) {
   Lines out;
   if (wanted.empty()) return out;
-  const auto append = [&](Lines lines) { out.insert(out.end(), lines.begin(), lines.end()); };
-  if (report.recorded)
-    for (const RecordedReport& recorded : *report.recorded)
-      for (const auto& [reference, compared] : recorded.vs)
-        append(tables(recorded.name + " vs " + reference, compared.strata, wanted));
-  if (report.pairs)
-    for (const PairReport& pair : *report.pairs)
-      append(tables(pair.a + " vs " + pair.b, pair.compared.strata, wanted));
+  const ShortNames shown(report);
+  std::size_t found = 0;
+  const auto append = [&](const std::string& title, const std::vector<Strata>& strata) {
+    Lines lines = tables(title, strata, wanted);
+    if (!lines.empty() && ++found <= shown_blocks) out.insert(out.end(), lines.begin(), lines.end());
+  };
+  for (const Spot& spot : worst_recorded(report)) {
+    const RecordedReport& recorded = (*report.recorded)[spot.recorded];
+    const auto& [reference, compared] = recorded.vs[spot.vs];
+    append(shown(recorded.name) + " vs " + reference, compared.strata);
+  }
+  for (const std::size_t i : worst_pairs(report))
+    append(shown.pair((*report.pairs)[i]), (*report.pairs)[i].compared.strata);
+  if (found > shown_blocks) {
+    out.emplace_back("#");
+    out.push_back(and_more(found - shown_blocks, "comparison's strata", "comparisons' strata") +
+                  " (--recorded or --pair picks which are here)");
+  }
   return out;
 }
 

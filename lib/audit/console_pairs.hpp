@@ -1,7 +1,7 @@
 #pragma once
 
 // What the table says about the user's own numbers beyond statistics of d: noise, the frameworks' metrics,
-// and strata.
+// and strata. Of many comparisons the worst are shown.
 
 #include <span>
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace drift {
 
-/// One line a recorded tensor: |d| in units of what rounding the logits to their stored dtype does.
+/// A table of |d| in units of what rounding the logits to their stored dtype does, one line a recorded
+/// tensor.
 std::vector<std::string> noise_lines(const AggregateReport& report);
 /// The most read numbers of each pair, and all that a framework logs under its own names where --metric-names
 /// asked.

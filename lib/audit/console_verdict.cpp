@@ -1,5 +1,6 @@
 // The verdict line: all that `-q` prints, so it names what failed.
 
+#include "audit/console_choice.hpp"
 #include "audit/console_gates.hpp"
 #include "audit/console_table.hpp"
 #include "base/printable.hpp"
@@ -35,7 +36,7 @@ std::string formulas_text(const AggregateReport& report, bool& failed) {
 }
 
 Parts failed_gates(const AggregateReport& report) {
-  constexpr std::size_t shown = 3;
+  constexpr std::size_t shown = 2;
   Parts out;
   std::size_t failed = 0;
   for (const GateReport* gate : expressions(report))
@@ -46,41 +47,50 @@ Parts failed_gates(const AggregateReport& report) {
   return out;
 }
 
-Parts recorded_texts(const AggregateReport& report) {
-  Parts out;
-  for (std::size_t i = 0; i < report.recorded->size(); ++i)
-    for (const auto& [reference, compared] : (*report.recorded)[i].vs) {
-      if (reference != "oracle") continue;
-      const Drift& drift = compared.drift;
-      out.push_back((*report.recorded)[i].name +
-                    (drift.count == 0 ? " compared in no row" : " max_abs " + short_number(drift.max_abs)));
-      if (drift.nonfinite > 0) out.back() += ", " + grouped(drift.nonfinite) + " not finite";
-      out.back() += gated(report, i, reference) == Gated::no ? " (not gated)" : " (gated)";
-    }
-  return out;
+/// "rollout max_abs 0.25, 2 not finite (not gated)"
+std::string comparison_text(const std::string& name, const Drift& drift, const std::string& remark,
+                            Gated gate) {
+  std::string out =
+      name + (drift.count == 0 ? " compared in no row" : " max_abs " + short_number(drift.max_abs));
+  if (drift.nonfinite > 0) out += ", " + grouped(drift.nonfinite) + " not finite";
+  return out + remark + (gate == Gated::no ? " (not gated)" : " (gated)");
 }
 
-/// Pairs are the whole verdict where there is nothing else to compare with.
+std::string with_others(const std::string& worst, std::size_t others, const std::string& noun) {
+  return others == 0 ? worst : worst + " and " + counted(static_cast<std::int64_t>(others), "more " + noun);
+}
+
+/// The worst recorded tensor against the oracle, and how many more there are.
+Parts recorded_texts(const AggregateReport& report) {
+  const ShortNames shown(report);
+  std::size_t compared_tensors = 0;
+  std::string worst;
+  for (const Spot& spot : worst_recorded(report)) {
+    const RecordedReport& recorded = (*report.recorded)[spot.recorded];
+    const auto& [reference, compared] = recorded.vs[spot.vs];
+    if (reference != "oracle" || ++compared_tensors > 1) continue;
+    worst =
+        comparison_text(shown(recorded.name), compared.drift, "", gated(report, spot.recorded, reference));
+  }
+  if (compared_tensors == 0) return {};
+  return {with_others(worst, compared_tensors - 1, "recorded tensor")};
+}
+
+/// The worst pair. Pairs are the whole verdict where there is nothing else to compare with; else only those
+/// that are gated or permuted count.
 Parts pair_texts(const AggregateReport& report) {
-  constexpr std::size_t shown = 3;
-  Parts out;
-  const bool alone = !report.oracle;
-  for (std::size_t i = 0; i < report.pairs->size(); ++i) {
+  const ShortNames shown(report);
+  std::size_t found = 0;
+  std::string worst;
+  for (const std::size_t i : worst_pairs(report)) {
     const PairReport& pair = (*report.pairs)[i];
     const Gated gate = gated_pair(report, i);
-    if (!pair.permuted && !alone && gate == Gated::no) continue;
-    if (out.size() == shown) {
-      out.emplace_back("and more pairs");
-      break;
-    }
-    const Drift& drift = pair.compared.drift;
-    out.push_back(pair.a + " vs " + pair.b +
-                  (drift.count == 0 ? " compared in no row" : " max_abs " + short_number(drift.max_abs)));
-    if (drift.nonfinite > 0) out.back() += ", " + grouped(drift.nonfinite) + " not finite";
-    if (pair.permuted) out.back() += ", the same values in another order";
-    out.back() += gate == Gated::no ? " (not gated)" : " (gated)";
+    if ((report.oracle && !pair.permuted && gate == Gated::no) || ++found > 1) continue;
+    worst = comparison_text(shown.pair(pair), pair.compared.drift,
+                            pair.permuted ? ", the same values in another order" : "", gate);
   }
-  return out;
+  if (found == 0) return {};
+  return {with_others(worst, found - 1, "pair")};
 }
 
 /// What was found, what failed first.
@@ -115,7 +125,7 @@ std::string verdict_line(const AggregateReport& report, const std::string& folde
   if (report.candidates && report.scope == "self-check")
     out += "; self-check only: nothing that your system computed was compared";
   if (report.pairs && report.status != "failed" && !report.oracle)
-    out += "; pairs only: the dump has no logits, so nothing was computed independently";
+    out += "; pairs only: no logits, so no oracle";
   return escaped(out + (folder.empty() ? "; no report could be written" : "; reports in " + folder));
 }
 

@@ -251,7 +251,8 @@ const std::array table{
            .group = verdict,
            .value = "EXPR",
            .help = "one more condition for a pass: any number of the report, e.g. "
-                   "'recorded.rollout_logprobs.vs.oracle.max_abs <= 1e-4' (may be given again)",
+                   "'recorded.rollout_logprobs.vs.oracle.max_abs <= 1e-4'; a name with dots in brackets and "
+                   "quotes: 'pairs[\"old:d/x.safetensors:y\"].metrics.k3 <= 1e-3' (may be given again)",
            .default_text = "none",
            .arity = Arity::repeated,
            .member = &Config::gate},

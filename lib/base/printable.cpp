@@ -5,6 +5,15 @@
 namespace drift {
 namespace {
 
+/// U+061C U+200E U+200F U+2028..202E U+2066..2069: they turn or break a line, so that it reads as another
+/// one.
+bool moves_text(unsigned lead, unsigned second, unsigned third) {
+  if (lead == 0xd8) return second == 0x9c;
+  if (lead != 0xe2) return false;
+  if (second == 0x80) return third == 0x8e || third == 0x8f || (0xa8 <= third && third <= 0xae);
+  return second == 0x81 && 0xa6 <= third && third <= 0xa9;
+}
+
 /// Bytes of the well-formed UTF-8 sequence that starts `text`; 0 if none does or if it is a control
 /// character.
 std::size_t sequence(std::string_view text) {
@@ -18,7 +27,8 @@ std::size_t sequence(std::string_view text) {
   const unsigned second = byte(1);
   const bool bad = (lead == 0xc2 && second < 0xa0) ||  // U+0080..9F: terminals may obey them
                    (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
-                   (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f);
+                   (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f) ||
+                   moves_text(lead, second, size > 2 ? byte(2) : 0);
   return bad ? 0 : size;
 }
 

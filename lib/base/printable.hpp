@@ -7,7 +7,8 @@
 
 namespace drift {
 
-/// `text` with control characters (line breaks too) and what is not UTF-8 as \xNN; after `most` bytes, "...".
+/// `text` with control characters (line breaks and changes of writing direction, too) and what is not UTF-8
+/// as \xNN; after `most` bytes, "...".
 std::string escaped(std::string_view text, std::size_t most = std::string_view::npos);
 /// Whether escaped() would change it.
 bool has_control_characters(std::string_view text);

@@ -9,23 +9,53 @@
 
 namespace drift {
 
+namespace {
+
+/// Columns of a terminal that UTF-8 text takes, as far as one a character is right.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u; }));
+}
+
+}  // namespace
+
 std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& rows, std::size_t left,
                                  const std::string& indent) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
   }
   std::vector<std::string> out;
   for (const auto& row : rows) {
     std::string line = indent;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string gap(widths[i] - row[i].size(), ' ');
+      const std::string gap(widths[i] - width_of(row[i]), ' ');
       line += (i == 0 ? "" : "  ") + (i < left ? row[i] + gap : gap + row[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out.push_back(line);
   }
+  return out;
+}
+
+std::vector<std::string> wrapped(const std::string& text, std::size_t width, const std::string& indent) {
+  std::vector<std::string> out;
+  std::string line;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    at = end + 1;
+    if (line.empty()) {
+      line = word;
+    } else if (width_of(line) + 1 + width_of(word) <= width) {
+      line += " " + word;
+    } else {
+      out.push_back(line);
+      line = indent + word;
+    }
+  }
+  out.push_back(line);
   return out;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Rows of words in aligned columns.
+// Words and numbers as people read them: in aligned columns, in lines of a bearable width.
 
 #include <cstdint>
 #include <string>
@@ -11,6 +11,10 @@ namespace drift {
 /// The first `left` columns are set left, the others right; two spaces between. Trailing blanks are cut.
 std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& rows, std::size_t left,
                                  const std::string& indent = "");
+
+/// Lines of at most `width` characters, broken at blanks; all but the first begin with `indent`. A longer
+/// word has a line of its own.
+std::vector<std::string> wrapped(const std::string& text, std::size_t width, const std::string& indent);
 
 /// Three significant digits: "1.19e-07", "0", "0.0312", "nan".
 std::string short_number(double value);

@@ -69,26 +69,57 @@ std::size_t edits(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-/// Some keys of `from`, those that look most like `key` first; in their own order without one.
-std::string nearest_keys(const Json& from, const std::string& key) {
-  std::vector<std::string> keys = keys_of(from);
-  if (keys.empty()) return "nothing";
-  if (!key.empty())
-    std::stable_sort(keys.begin(), keys.end(),
-                     [&](const auto& a, const auto& b) { return edits(a, key) < edits(b, key); });
-  constexpr std::size_t shown = 8;
-  std::string out;
-  for (std::size_t i = 0; i < std::min(keys.size(), shown); ++i) out += (i > 0 ? ", " : "") + keys[i];
-  return keys.size() > shown ? out + ", ..." : out;
-}
-
+/// Keys and indices as parse_gate reads them: a.b["c.d"].e
 std::string joined(const std::vector<std::string>& path, std::size_t length) {
   std::string out;
   for (std::size_t i = 0; i < length; ++i) {
-    const bool plain = path[i].find_first_of(".[]\"=!<> \t") == std::string::npos;
-    out += plain ? (i > 0 ? "." : "") + path[i] : "[\"" + path[i] + "\"]";
+    const bool plain = !path[i].empty() && path[i].find_first_of(".[]\"=!<> \t\\") == std::string::npos;
+    if (plain) {
+      out += (i > 0 ? "." : "") + path[i];
+      continue;
+    }
+    out += "[\"";
+    for (const char c : path[i]) out += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+    out += "\"]";
   }
   return out;
+}
+
+/// "metrics.k3" for the key k3 of a pair: where an object within `from` has exactly that key.
+std::vector<std::string> keys_below(const Json& from, const std::string& key) {
+  std::vector<std::string> out;
+  if (!from.is_object()) return out;
+  for (const std::string& outer : keys_of(from)) {
+    const Json* below = step(from, outer);
+    if (below != nullptr && below->is_object() && step(*below, key) != nullptr)
+      out.push_back(joined({outer, key}, 2));
+  }
+  return out;
+}
+
+/// Some keys of `from` in the form that works, those that look most like `key` first; in their own order
+/// without one. `path` leads to `from`: a key that needs brackets and quotes is shown behind it.
+std::string nearest_keys(const Json& from, const std::string& key, std::vector<std::string> path) {
+  std::vector<std::string> keys = keys_of(from);
+  if (keys.empty()) return "nothing";
+  if (!key.empty())
+    std::stable_sort(keys.begin(), keys.end(), [&](const std::string& a, const std::string& b) {
+      const auto distance = [&](const std::string& one) {  // a name cut at its dot was meant
+        return one.starts_with(key + ".") ? std::size_t{0} : edits(one, key);
+      };
+      return distance(a) < distance(b);
+    });
+  std::vector<std::string> words = key.empty() ? std::vector<std::string>{} : keys_below(from, key);
+  for (const std::string& one : keys) {
+    const std::string alone = joined({one}, 1);
+    path.push_back(one);
+    words.push_back(alone == one ? one : joined(path, path.size()));
+    path.pop_back();
+  }
+  constexpr std::size_t shown = 8;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(words.size(), shown); ++i) out += (i > 0 ? ", " : "") + words[i];
+  return words.size() > shown ? out + ", ..." : out;
 }
 
 }  // namespace
@@ -111,9 +142,11 @@ double ReportValues::number(const std::vector<std::string>& path, const std::str
   for (std::size_t i = 0; i < path.size(); ++i) {
     const Json* next = step(*at, path[i]);
     if (next == nullptr)
-      throw Error(Fault::usage, "--gate '" + text +
-                                    "' selects nothing of the report: " + (i == 0 ? "it" : joined(path, i)) +
-                                    " has no '" + path[i] + "'; nearest are " + nearest_keys(*at, path[i]));
+      throw Error(
+          Fault::usage,
+          "--gate '" + text + "' selects nothing of the report: " + (i == 0 ? "it" : joined(path, i)) +
+              " has no '" + path[i] + "'; nearest are " +
+              nearest_keys(*at, path[i], {path.begin(), path.begin() + static_cast<std::ptrdiff_t>(i)}));
     at = next;
   }
   if (const auto value = number_of(*at)) return *value;
@@ -121,7 +154,7 @@ double ReportValues::number(const std::vector<std::string>& path, const std::str
               "--gate '" + text + "' needs a number, but " + joined(path, path.size()) +
                   " of the report is " +
                   (at->is_object() || at->is_array()
-                       ? "a group with the keys " + nearest_keys(*at, "")
+                       ? "a group with the keys " + nearest_keys(*at, "", path)
                        : "no number: " + at->dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 

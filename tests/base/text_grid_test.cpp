@@ -32,6 +32,17 @@ TEST_CASE("text_grid: a number never looks like the one that it is held against"
   CHECK(distinct_number(1e300, 0) == "1e+300");
 }
 
+TEST_CASE("aligned: a character is one column, however many bytes it has") {
+  CHECK(aligned({{"\u00e4", "1"}, {"b", "\u03c3"}}, 1) == std::vector<std::string>{"\u00e4  1", "b  \u03c3"});
+}
+
+TEST_CASE("wrapped: breaks at blanks, and never within a word") {
+  CHECK(wrapped("a bc def ghij", 6, "  ") == std::vector<std::string>{"a bc", "  def", "  ghij"});
+  CHECK(wrapped("a bc def", 8, "  ") == std::vector<std::string>{"a bc def"});
+  CHECK(wrapped("a muchlongerthanthat b", 5, "") == std::vector<std::string>{"a", "muchlongerthanthat", "b"});
+  CHECK(wrapped("", 5, "  ") == std::vector<std::string>{""});
+}
+
 TEST_CASE("aligned: some columns left, the others right, no blanks at the end") {
   CHECK(aligned({{"a", "1", "x"}, {"bcd", "23", ""}}, 1) ==
         std::vector<std::string>{"a     1  x", "bcd  23"});

@@ -263,6 +263,51 @@ TEST_CASE("gate: a path that selects nothing lists the nearest keys") {
   CHECK(says("input.rows.more == 0", "nearest are nothing"));
 }
 
+TEST_CASE("gate: names with dots are suggested in the form that works, and it does work") {
+  AggregateReport report = samples::pairs_alone();
+  report.pairs->front().name = "old:d/x.safetensors:y";
+  report.pairs->push_back(report.pairs->front());
+  report.pairs->back().name = "old:new";
+  const auto refusal = [&](const std::string& text) -> std::string {
+    try {
+      run_gate(text, report);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  const std::string cut = refusal("pairs.old:d/x.safetensors:y.metrics.k3 <= 1");
+  INFO(cut);
+  CHECK(cut.find("pairs has no 'old:d/x'; nearest are pairs[\"old:d/x.safetensors:y\"], old:new") !=
+        std::string::npos);
+  CHECK(run_gate("pairs[\"old:d/x.safetensors:y\"].metrics.k3 <= 1", report).passed);
+  const std::string whole = refusal("pairs <= 1");
+  INFO(whole);
+  CHECK(whole.find("pairs[\"old:d/x.safetensors:y\"], old:new") != std::string::npos);
+  const std::string quotes = refusal("recorded.a.vs.oracle.max_abs <= 1");
+  CHECK(quotes.find("nearest are log_probs, rollout_logprobs") != std::string::npos);
+  CHECK(says("recorded.x == 0", "recorded[\"old.policy \\\"x\\\"\"]"));
+  CHECK(run_gate("recorded[\"old.policy \\\"x\\\"\"].vs.oracle.max_ulp == 2").passed);
+  CHECK(says("recorded[\"old.policy \\\"x\\\"\"].with == 0",
+             "recorded[\"old.policy \\\"x\\\"\"] has no 'with'"));
+}
+
+TEST_CASE("gate: a key that stands one level further down is named there") {
+  const AggregateReport report = samples::pairs_alone();
+  const auto refusal = [&](const std::string& text) -> std::string {
+    try {
+      run_gate(text, report);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  CHECK(refusal("pairs.0.k3 <= 1").find("has no 'k3'; nearest are metrics.k3, ") != std::string::npos);
+  CHECK(says("candidates.fixed-tree.max_abs <= 1",
+             "candidates.fixed-tree has no 'max_abs'; nearest are lse.max_abs, logp.max_abs, "));
+  CHECK(says("recorded.rollout_logprobs.oracle.max_abs <= 1", "nearest are vs.oracle, "));
+}
+
 TEST_CASE("gate: a path to something else than a number says what is there") {
   CHECK(says("status == 0", "status of the report is no number: \"pass\""));
   CHECK(says("candidates.fixed-tree.lse == 0", "is a group with the keys count"));
