@@ -1,6 +1,7 @@
 #include "audit/console_table.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "audit/console_choice.hpp"
 #include "audit/console_gates.hpp"

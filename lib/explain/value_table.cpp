@@ -62,7 +62,7 @@ Cause cause_of(const Survey& survey, const Variant& way) {
             "score over the same set, or pass " + truncation_options(way.truncation)};
   if (way.id.starts_with("logits_"))
     return {way.id, "the logits were rounded to " + dtype + " before the log-softmax",
-            "keep them in " + std::string(name(way.rule.stored)) + ", or pass --candidate-dtype"};
+            "keep them in " + std::string(name(way.rule.stored)) + ", or `run --candidate-dtype`"};
   return {way.id, "the values were read as " + way.id, "read them as audited"};
 }
 
