@@ -24,7 +24,8 @@ std::string also_called(const Metric& metric) {
 
 int list_metrics(const Console& console) {
   console.say(
-      "a = training, b = rollout log-prob of a token, d = a - b, r = exp(d), all over compared tokens; [s]: "
+      "a = training, b = rollout log-prob of a token, d = a - b, r = exp(d), w = min(exp(clamp(d, -20, 20)), "
+      "2), all over compared tokens; [s]: "
       "of sequence s; a sequence without a compared token counts nowhere (verl counts it as 0)");
   for (const Metric& metric : mismatch_metrics()) {
     console.say(std::string(metric.key));

@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -74,12 +75,13 @@ bool is_whole(const TensorInfo& tensor) {
   }
 }
 
+/// Files of which something was compared with another's.
+using Witnessed = std::set<const DumpFile*>;
+
 /// Compares `find`'s tensor of each file with that of the first file that has one.
-void compare_where_both(
-    const std::vector<const DumpFile*>& files, const std::string& what,
-    const std::function<std::optional<TensorInfo>(const DumpFile&)>& find,
-    const std::function<std::vector<std::int64_t>(const DumpFile&, const TensorInfo&)>& read,
-    const std::vector<std::uint8_t>& use) {
+void compare_where_both(const std::vector<const DumpFile*>& files, const std::string& what,
+                        const std::function<std::optional<TensorInfo>(const DumpFile&)>& find,
+                        const std::vector<std::uint8_t>& use, Witnessed& witnessed) {
   const DumpFile* first = nullptr;
   std::vector<std::int64_t> values;
   for (const DumpFile* file : files) {
@@ -87,9 +89,10 @@ void compare_where_both(
     if (!tensor) continue;
     if (first == nullptr) {
       first = file;
-      values = read(*file, *tensor);
+      values = read_integers(*file, *tensor);
     } else {
-      compare_numbers(*first, *file, what, values, read(*file, *tensor), use);
+      compare_numbers(*first, *file, what, values, read_integers(*file, *tensor), use);
+      witnessed.insert({first, file});
     }
   }
 }
@@ -124,16 +127,19 @@ std::optional<Activity> activity_of(const Case& run, const DumpFile& dump, const
 }
 
 /// All that say which rows are active must say the same.
-void compare_activity(const Case& run, const DumpFile& dump, const std::vector<const DumpFile*>& files) {
+void compare_activity(const Case& run, const DumpFile& dump, const std::vector<const DumpFile*>& files,
+                      Witnessed& witnessed) {
   std::optional<Activity> first;
   for (const DumpFile* file : files) {
     std::optional<Activity> stated = activity_of(run, dump, *file);
     if (!stated) continue;
-    if (first)
-      compare_numbers(*first->file, *file, "mask values", {first->rows.begin(), first->rows.end()},
-                      {stated->rows.begin(), stated->rows.end()}, {});
-    else
+    if (!first) {
       first = std::move(stated);
+      continue;
+    }
+    compare_numbers(*first->file, *file, "mask values", {first->rows.begin(), first->rows.end()},
+                    {stated->rows.begin(), stated->rows.end()}, {});
+    witnessed.insert({first->file, file});
   }
 }
 
@@ -172,12 +178,12 @@ std::vector<std::string> check_identity(const Case& run, const DumpFile& dump) {
   if (files.size() == 1) return warnings;
   compare_metadata(files, warnings);
 
-  compare_activity(run, dump, files);
+  Witnessed witnessed;
+  compare_activity(run, dump, files, witnessed);
   const std::optional<Activity> activity = stated_activity(run, dump);
   const std::vector<std::uint8_t> active = activity ? activity->rows : std::vector<std::uint8_t>{};
   compare_where_both(
-      files, "targets", [&](const DumpFile& file) { return targets_of(run, dump, file); }, read_integers,
-      active);
+      files, "targets", [&](const DumpFile& file) { return targets_of(run, dump, file); }, active, witnessed);
   for (const std::string_view key : row_keys)
     compare_where_both(
         files, std::string(key),
@@ -185,7 +191,13 @@ std::vector<std::string> check_identity(const Case& run, const DumpFile& dump) {
           const TensorInfo* tensor = file.find(key);
           return tensor && is_whole(*tensor) ? std::optional(*tensor) : std::nullopt;
         },
-        read_integers, active);
+        active, witnessed);
+  for (const DumpFile* file : files)
+    if (!witnessed.contains(file) && (file != &dump || !witnessed.empty()))
+      warnings.push_back(
+          "nothing says that " + file->shown_path() +
+          " is about the same tokens as the other files (no targets, mask or ids in both): only the "
+          "number of values was checked");
   return warnings;
 }
 

@@ -203,7 +203,7 @@ void find_pairs(const DumpFile& dump, const RoleNames& names, Roles& roles) {
   require(roles.recorded.size() >= 2, Fault::input,
           dump.shown_path() + ": no logits: wanted one of " + joined(logits_names) +
               " (or name it with --logits), or at least two recorded tensors to compare with each other (" +
-              known_recorded_names() + ", or --recorded), the file has: " + list_of(dump.tensors()));
+              known_recorded_names() + "; --recorded A,FILE:B names both), the file has: " + list_of(dump.tensors()));
   const TensorInfo& first = roles.recorded.front().tensor;
   roles.leading = roles.recorded_shape = without_ones(first.shape);
   if (roles.leading.size() != 2) roles.leading = {first.elements};

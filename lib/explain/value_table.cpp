@@ -44,7 +44,7 @@ Cause cause_of(const Survey& survey, const Variant& way) {
     return {way.id,
             "the temperature was divided in " + dtype + " (T = " +
                 shortest(rounded_to(way.rule.candidate, way.rule.temperature)) + " and rounded quotients)",
-            "divide in fp32, or pass --temperature-order native"};
+            "divide in fp32 (`run --temperature-order native` shows the same drift in a candidate)"};
   if (way.id == "temperature_twice")
     return {way.id, "the temperature was applied twice (T = " + t + ")", "divide the logits by it once"};
   if (way.id == "temperature_fitted")

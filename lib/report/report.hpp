@@ -49,7 +49,7 @@ struct CandidateReport {
 
 struct RecordedReport {
   std::string name, dtype, digest;
-  std::string file;                                  ///< as typed; "": the dump itself
+  std::string file = {};       ///< as typed; "": the dump itself
   std::string kind = "logp";                         ///< logp | lse
   std::vector<std::pair<std::string, Compared>> vs;  ///< "oracle", then formula ids; empty without logits
 };

@@ -181,6 +181,19 @@ TEST_CASE("pairs: what is not about the same tokens is not comparable, and the f
   }
 }
 
+TEST_CASE("pairs: two files that say nothing about their tokens are compared with a warning", "[pairs]") {
+  TwoFiles files;
+  TinyDump a, b;
+  a.f32("log_probs", {5}, train);
+  b.f32("rollout_logprobs", {5}, rollout);
+  const Audit bare = files.run(a, b);
+  INFO(bare.ran.all());
+  CHECK(bare.ran.exit_code == 0);
+  CHECK(bare.ran.out.find("nothing says that") != std::string::npos);
+  const Audit said = files.run(side("log_probs", train), side("rollout_logprobs", rollout));
+  CHECK(said.ran.out.find("nothing says that") == std::string::npos);
+}
+
 TEST_CASE("pairs: a target that is masked out may differ", "[pairs]") {
   TwoFiles files;
   TinyDump other;

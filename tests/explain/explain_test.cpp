@@ -176,7 +176,7 @@ TEST_CASE("explain: the sentence tells what was found, of how many tokens, and w
   CHECK(native.sentence.find(
             "The temperature was divided in BF16 (T = 0.69921875 and rounded quotients): explains 76 of 76 "
             "tokens that drift") == 0);
-  CHECK(native.sentence.find("divide in fp32, or pass --temperature-order native") != std::string::npos);
+  CHECK(native.sentence.find("divide in fp32 (`run --temperature-order native`") != std::string::npos);
   const Explanation padding = planted(dump, {"padding_in_lse"});
   CHECK(padding.sentence.find("mask columns >= 200") != std::string::npos);
   const Explanation zeros = planted(dump, {"zero_filled"});
