@@ -24,9 +24,7 @@ ReadAnew read_anew(const Case& run, const Inputs& inputs, const Variant& way, bo
   ReadAnew out{run, inputs};
   out.run.candidate = way.rule;
   if (with_padding) out.run.vocab = run.padded_vocab;
-  if (way.id == "temperature_ignored" || way.id == "temperature_fitted") out.inputs.temperature.clear();
-  if (way.id == "temperature_twice")
-    for (float& temperature : out.inputs.temperature) temperature *= temperature;
+  for (float& temperature : out.inputs.temperature) temperature = rule_in_row(way, temperature).temperature;
   return out;
 }
 
@@ -79,8 +77,8 @@ void tell(ExplainRun& run, const Phases& phase) {
   phase("oracle", [&] { run.compute_oracle(); });
   phase("gather", [&] { run.gather(); });
   phase("survey", [&] { run.survey(); });
-  phase("fit", [&] { run.fit(); });
   phase("search", [&] { run.search(); });
+  phase("fit", [&] { run.fit(); });
   phase("formulas", [&] { run.try_formulas(); });
   phase("report", [&] { run.write_report(); });
 }
@@ -111,6 +109,10 @@ void ExplainRun::survey() {
   survey_rows(survey_, 0, *case_, *dump_, inputs_, kept_, *axes_, *backend_, progress_of("survey"));
   if (!is_first()) return;
   survey_.use = rows_.logp_rows;
+  for (const RowSpread& row : rows_.spread) {  // the oracle's pass has seen to it
+    survey_.sigma.push_back(static_cast<float>(row.sigma));
+    survey_.entropy.push_back(static_cast<float>(row.entropy));
+  }
   for (std::size_t f = 0; f < case_->formulas.size(); ++f)
     survey_.formulas.push_back(
         {.formula = std::string(case_->formulas[f]->id), .logp = rows_.candidates[f].logp});
@@ -119,7 +121,6 @@ void ExplainRun::survey() {
 void ExplainRun::fit() {
   std::vector<Variant> fitted;
   if (is_first()) {
-    search();
     std::vector<SampleRow> samples;
     const std::vector<std::size_t> tensors = explained();
     for (std::size_t e = 0; e < tensors.size(); ++e) {
@@ -154,8 +155,9 @@ void ExplainRun::fit() {
     way.truncation = reader.take_value<Truncation>();
     survey_.variants.push_back(way);
   }
-  if (survey_.variants.size() > known)
-    survey_rows(survey_, known, *case_, *dump_, inputs_, kept_, *axes_, *backend_, progress_of("fit"));
+  if (survey_.variants.size() == known) return;
+  survey_rows(survey_, known, *case_, *dump_, inputs_, kept_, *axes_, *backend_, progress_of("fit"));
+  search();
 }
 
 void ExplainRun::search() {
@@ -169,7 +171,7 @@ std::vector<ExplainRun::Reading> ExplainRun::readings_to_try() const {
   for (const Explanation& explanation : explanations_) {
     if (explanation.best.empty()) continue;
     const Reading reading{explanation.best.front().variant, explanation.best.front().with_padding};
-    const bool as_truncated = survey_.variants[reading.variant].truncation == survey_.variants[0].truncation;
+    const bool as_truncated = is_truncated_as(survey_.variants[reading.variant], survey_.variants[0]);
     if (reading != Reading{} && as_truncated && std::find(out.begin(), out.end(), reading) == out.end())
       out.push_back(reading);
   }

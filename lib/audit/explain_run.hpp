@@ -16,8 +16,8 @@ class ExplainRun : public AuditRun {
 
   void check_request();  ///< logits and a recorded log-prob: nothing can be explained without
   void survey();         ///< one pass over the logits under every reading that is known beforehand
-  void fit();     ///< a temperature and a truncation that sampled rows ask for; one more pass if there is any
-  void search();  ///< the cause of each recorded tensor's drift
+  void search();         ///< the cause of each recorded tensor's drift
+  void fit();  ///< where none is found: a temperature and a truncation that sampled rows ask for, and again
   void try_formulas();  ///< whose order it is, under the readings that explain it
   void write_report();
 

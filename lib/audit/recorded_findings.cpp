@@ -7,6 +7,7 @@
 #include "audit/comparison.hpp"
 #include "audit/findings.hpp"
 #include "base/error.hpp"
+#include "base/splitmix64.hpp"
 
 namespace drift {
 namespace {
@@ -33,11 +34,7 @@ std::span<const float> column(const Case& run, const Inputs& inputs, const AllRo
 std::uint64_t sum_of_hashes(std::span<const float> values, std::span<const std::uint8_t> use) {
   std::uint64_t sum = 0;
   for (std::size_t r = 0; r < values.size(); ++r) {
-    if (!use[r]) continue;
-    std::uint64_t z = std::bit_cast<std::uint32_t>(values[r] + 0.0f) + 0x9E3779B97F4A7C15u;  // splitmix64
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    sum += z ^ z >> 31;
+    if (use[r]) sum += splitmix64(std::bit_cast<std::uint32_t>(values[r] + 0.0f));
   }
   return sum;
 }

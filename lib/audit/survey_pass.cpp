@@ -19,18 +19,6 @@ namespace {
 constexpr float nan32 = std::numeric_limits<float>::quiet_NaN();
 constexpr std::array shard_degrees{2, 4, 8};
 
-/// How variant `way` reads a row whose audited temperature is `temperature`.
-ValueRule rule_in_row(const Variant& way, float temperature) {
-  ValueRule rule = way.rule;
-  if (way.id == "temperature_ignored")
-    rule.temperature = 1;
-  else if (way.id == "temperature_twice")
-    rule.temperature = temperature * temperature;
-  else if (way.id != "temperature_fitted")
-    rule.temperature = temperature;
-  return rule;
-}
-
 /// LSE of what the variant's own truncation keeps of a row; `values` after the temperature.
 double lse_of_kept(std::span<const float> values, const Truncation& truncation) {
   const KeptThreshold threshold = kept_threshold(values, truncation);
@@ -51,7 +39,6 @@ struct Findings {
   std::vector<OfVariant> variants;         ///< from `from` on
   std::vector<std::vector<float>> picked;  ///< a column pick each
   std::vector<std::int64_t> argmax;
-  std::vector<float> sigma, entropy;
   std::vector<std::vector<float>> shards;  ///< the shards of every degree, one after another
 };
 
@@ -75,7 +62,7 @@ class Surveyor {
     const float temperature = rule_of_row(inputs_, run_.candidate, chunk.rows.front().begin).temperature;
     for (std::size_t v = from_; v < survey_.variants.size(); ++v) {
       const Variant& way = survey_.variants[v];
-      const bool as_audited = way.truncation == survey_.variants[0].truncation && way.id != "truncation_off";
+      const bool as_audited = is_truncated_as(way, survey_.variants[0]);
       if (as_audited != truncated) continue;
       const ValueRule rule = rule_in_row(way, temperature);
       Findings::OfVariant& out = found_.variants[v - from_];
@@ -84,7 +71,8 @@ class Surveyor {
       } else {
         const std::vector<RowMoments> moments = moments_of(chunk, rule, {0, run_.vocab}, run_.vocab);
         for (const RowMoments& row : moments) out.lse.push_back(spread_of(row, nan32, 0).lse);
-        if (v == 0) spread(chunk, rule, moments);
+        if (v == 0)
+          for (const RowMoments& row : moments) found_.argmax.push_back(row.argmax);
       }
       for (const RowMoments& row :
            moments_of(chunk, rule, {run_.vocab, run_.padded_vocab}, run_.padded_vocab))
@@ -125,19 +113,6 @@ class Surveyor {
       cpu::widen_values(run_.candidate.stored, chunk.host + (r * chunk.pitch + column) * element(), 1,
                         &widened);
     return widened;
-  }
-
-  void spread(const ChunkFeed::Chunk& chunk, const ValueRule& rule, const std::vector<RowMoments>& moments) {
-    const std::vector<std::int64_t> targets = picked(inputs_.targets, chunk.rows);
-    for (std::int64_t r = 0; r < chunk.count; ++r) {
-      const auto i = static_cast<std::size_t>(r);
-      const float widened = stored_value(chunk, r, targets[i]);
-      const RowSpread row = spread_of(moments[i], targets[i] < 0 ? nan32 : value_of(widened, rule),
-                                      ulp_of(rule.stored, widened) / rule.temperature);
-      found_.sigma.push_back(static_cast<float>(row.sigma));
-      found_.entropy.push_back(static_cast<float>(row.entropy));
-      found_.argmax.push_back(moments[i].argmax);
-    }
   }
 
   void truncate(const ChunkFeed::Chunk& chunk, const Variant& way, const ValueRule& rule,
@@ -189,8 +164,6 @@ ParcelWriter pack(const Findings& found) {
   for (const std::vector<float>& column : found.picked) parcel.put(column);
   if (!found.picked.empty()) {
     parcel.put(found.argmax);
-    parcel.put(found.sigma);
-    parcel.put(found.entropy);
     for (const std::vector<float>& shard : found.shards) parcel.put(shard);
   }
   return parcel;
@@ -213,8 +186,6 @@ void unpack(ParcelReader& parcel, const std::vector<std::int64_t>& rows, std::si
   if (from != 0) return;
   for (ColumnPick& pick : survey.columns) take(parcel, rows, pick.stored, all);
   take(parcel, rows, survey.argmax, all);
-  take(parcel, rows, survey.sigma, all);
-  take(parcel, rows, survey.entropy, all);
   for (const int tp : shard_degrees) {
     survey.shards[tp].resize(static_cast<std::size_t>(tp));
     for (std::vector<float>& shard : survey.shards[tp]) take(parcel, rows, shard, all);
@@ -288,9 +259,7 @@ void survey_rows(Survey& survey, std::size_t from, const Case& run, const DumpFi
   };
   const bool others =
       std::any_of(survey.variants.begin() + static_cast<std::ptrdiff_t>(from), survey.variants.end(),
-                  [&](const Variant& way) {
-                    return way.id == "truncation_off" || way.truncation != survey.variants[0].truncation;
-                  });
+                  [&](const Variant& way) { return !is_truncated_as(way, survey.variants[0]); });
   pass(true);
   if (others) pass(false);
 

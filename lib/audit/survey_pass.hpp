@@ -22,8 +22,8 @@ std::vector<Variant> known_variants(const Case& run, const Inputs& inputs);
 /// A survey without its rows' numbers.
 Survey empty_survey(const Case& run, const Inputs& inputs);
 
-/// Fills what the survey's variants `from` and later, and with `from` = 0 also its column picks, shards,
-/// argmax and spread, are to hold. Collective over the world of `axes`; rank 0's survey is whole afterwards,
+/// Fills what the survey's variants `from` and later, and with `from` = 0 also its column picks, shards
+/// and argmax, are to hold. Collective over the world of `axes`; rank 0's survey is whole afterwards,
 /// the others' are as before.
 void survey_rows(Survey& survey, std::size_t from, const Case& run, const DumpFile& dump,
                  const Inputs& inputs, const KeptRows& kept, const Axes& axes, Backend& on,

@@ -11,6 +11,7 @@
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "base/float16.hpp"
+#include "base/splitmix64.hpp"
 #include "dump/dump_writer.hpp"
 #include "topology/shard.hpp"
 
@@ -21,13 +22,6 @@ constexpr std::array<std::string_view, 5> profile_names{"flat", "sharp", "exact"
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double hostile = 96;  ///< in padded columns: e^96 swallows every real column
 constexpr std::int64_t most_columns = std::int64_t{1} << 28;
-
-constexpr std::uint64_t splitmix64(std::uint64_t z) {
-  z += 0x9E3779B97F4A7C15u;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
 
 double flat(std::uint64_t seed, std::int64_t row, std::int64_t column) {
   const std::uint64_t h =

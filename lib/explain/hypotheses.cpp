@@ -30,16 +30,7 @@ bool can_pair(const Option& a, const Option& b) {
 
 float value_under(const Survey& survey, std::size_t variant, float stored, std::size_t row) {
   const Variant& way = survey.variants[variant];
-  ValueRule rule = way.rule;
-  if (!survey.temperature.empty()) {
-    const float temperature = survey.temperature[row];
-    if (way.id == "temperature_ignored")
-      rule.temperature = 1.0f;
-    else if (way.id == "temperature_twice")
-      rule.temperature = temperature * temperature;
-    else if (way.id != "temperature_fitted")
-      rule.temperature = temperature;
-  }
+  const ValueRule rule = survey.temperature.empty() ? way.rule : rule_in_row(way, survey.temperature[row]);
   return value_of(stored, rule);
 }
 

@@ -25,6 +25,23 @@ struct Variant {
   std::vector<double> lse{};            ///< [rows] over [0, V), after truncation; NaN: the row has none
 };
 
+/// How the variant reads a row whose audited temperature is `temperature`.
+inline ValueRule rule_in_row(const Variant& way, float temperature) {
+  ValueRule rule = way.rule;
+  if (way.id == "temperature_ignored")
+    rule.temperature = 1;
+  else if (way.id == "temperature_twice")
+    rule.temperature = temperature * temperature;
+  else if (way.id != "temperature_fitted")
+    rule.temperature = temperature;
+  return rule;
+}
+
+/// Whether the variant sees the columns that the audit keeps (of kept sets, which are no numbers, too).
+inline bool is_truncated_as(const Variant& way, const Variant& audited) {
+  return way.truncation == audited.truncation && way.id != "truncation_off";
+}
+
 /// One column a row, and what is stored there.
 struct ColumnPick {
   std::string id;  ///< "target", "next_target", ... (columns_to_pick.cpp); "argmax": the survey's own

@@ -7,14 +7,14 @@ namespace {
 
 using namespace test;
 
-/// The lines of the README's first ```text block.
-std::vector<std::string> shown() {
+/// The lines of the README's `nth` ```text block.
+std::vector<std::string> shown(int nth) {
   std::vector<std::string> out;
   bool inside = false;
   for (const std::string& line : lines_of(file_text(std::string(DRIFT_SOURCE_DIR) + "/README.md"))) {
     if (inside && line == "```") break;
     if (inside) out.push_back(line);
-    if (line == "```text") inside = true;
+    if (line == "```text" && --nth == 0) inside = true;
   }
   return out;
 }
@@ -33,7 +33,7 @@ std::string without_folder(const std::string& line) { return line.substr(0, line
 }  // namespace
 
 TEST_CASE("readme: the output it shows is the output of the command it shows", "[readme]") {
-  const auto wanted = shown();
+  const auto wanted = shown(1);
   REQUIRE(wanted.size() > 10);
   if (skipped_without_mpirun()) return;
   TemporaryFolder folder;
@@ -49,6 +49,24 @@ TEST_CASE("readme: the output it shows is the output of the command it shows", "
   REQUIRE(printed.size() == wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i)
     if (!is_of_the_machine(wanted[i])) CHECK(without_folder(printed[i]) == without_folder(wanted[i]));
+}
+
+TEST_CASE("readme: the explanation it shows is the answer to the commands it shows", "[readme]") {
+  const auto wanted = shown(2);
+  REQUIRE(wanted.size() == 1);
+  TemporaryFolder folder;
+  const std::string dump = std::string(DRIFT_SOURCE_DIR) + "/examples/rollout-t0.7-cut.safetensors";
+  const How here{.directory = folder.path()};
+  const Ran native = drift_audit(
+      {"run", dump, "--backend", "cpu", "--temperature-order", "native", "--out", "native"}, here);
+  INFO(native.all());
+  CHECK(native.exit_code == 1);
+  const Ran why = drift_audit(
+      {"explain", dump, "--backend", "cpu", "--recorded", "native/tokens.safetensors:fixed-tree_logp", "-q"},
+      here);
+  INFO(why.all());
+  CHECK(why.exit_code == 0);
+  CHECK(lines_of(why.out) == wanted);
 }
 
 }  // namespace drift
