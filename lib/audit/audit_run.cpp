@@ -132,6 +132,8 @@ void AuditRun::compare() {
     }
     report_.recorded = recorded_of(*case_, inputs_, rows_);
     report_.pairs = pairs_of(*case_, inputs_, rows_);
+    for (std::string& warning : zero_warnings(*case_, inputs_, rows_))
+      case_->warnings.push_back(std::move(warning));
     report_.scope = compared_users() ? "user" : "self-check";
     const ReportValues values(report_);
     for (const std::string& expression : typed_.gate)

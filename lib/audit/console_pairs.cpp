@@ -17,7 +17,7 @@ using Row = std::vector<std::string>;
 /// What two right fp32 formulas differ by, nats: below it sigma says nothing about bugs.
 constexpr double fp32_order = 1e-6;
 
-// What people look at first, of some seventy.
+// What people look at first, of all that the report has.
 constexpr std::array<std::string_view, 16> first_metrics{
     "tokens",       "mismatch_count", "d_abs_mean",  "k1",      "k3",         "k3_reverse",
     "ratio_mean",   "ratio_min",      "ratio_max",   "ess",     "clip_share", "token_mult_prob_error",

@@ -8,7 +8,6 @@
 #include "audit/console_header.hpp"
 #include "audit/console_pairs.hpp"
 #include "audit/console_rows.hpp"
-#include "audit/console_zeros.hpp"
 #include "base/printable.hpp"
 #include "base/text_grid.hpp"
 
@@ -133,7 +132,6 @@ std::vector<std::string> console_table(const AggregateReport& report, const std:
     out.insert(out.end(), lines.begin(), lines.end());
   };
   for (const std::string& warning : warnings) out.push_back("# warning      " + warning);
-  for (const std::string& warning : zero_warnings(report)) out.push_back("# warning      " + warning);
   if (auto lines = number_lines(report); !lines.empty()) {
     out.emplace_back("#");
     append(std::move(lines));

@@ -210,6 +210,8 @@ void ExplainRun::write_report() {
   report_.oracle = oracle_of(*case_, inputs_, rows_, backend_name_);
   report_.candidates = candidates_of(*case_, inputs_, rows_, {backend_name_, transport_name_});
   report_.recorded = recorded_of(*case_, inputs_, rows_);
+  for (std::string& warning : zero_warnings(*case_, inputs_, rows_))
+    case_->warnings.push_back(std::move(warning));
   folder_->write("run.json", to_json(run_info(surroundings)));
   const Document whole = document();
   folder_->write(whole.file, whole.text);

@@ -22,6 +22,9 @@ struct Actual {
 std::vector<CandidateReport> candidates_of(const Case& run, const Inputs& inputs, const AllRows& rows,
                                            const Actual& actual);
 std::vector<RecordedReport> recorded_of(const Case& run, const Inputs& inputs, const AllRows& rows);
+/// One line a recorded log-prob tensor with values of exactly 0 where the oracle - without logits, the other
+/// side of a pair - says that the token was not certain.
+std::vector<std::string> zero_warnings(const Case& run, const Inputs& inputs, const AllRows& rows);
 std::vector<PairReport> pairs_of(const Case& run, const Inputs& inputs, const AllRows& rows);
 
 }  // namespace drift

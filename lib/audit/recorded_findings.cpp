@@ -3,11 +3,14 @@
 #include <bit>
 #include <future>
 #include <optional>
+#include <set>
 
 #include "audit/comparison.hpp"
 #include "audit/findings.hpp"
 #include "base/error.hpp"
 #include "base/splitmix64.hpp"
+#include "base/text_grid.hpp"
+#include "stats/zeros.hpp"
 
 namespace drift {
 namespace {
@@ -33,9 +36,8 @@ std::span<const float> column(const Case& run, const Inputs& inputs, const AllRo
 /// A digest of the compared values that does not depend on their order.
 std::uint64_t sum_of_hashes(std::span<const float> values, std::span<const std::uint8_t> use) {
   std::uint64_t sum = 0;
-  for (std::size_t r = 0; r < values.size(); ++r) {
+  for (std::size_t r = 0; r < values.size(); ++r)
     if (use[r]) sum += splitmix64(std::bit_cast<std::uint32_t>(values[r] + 0.0f));
-  }
   return sum;
 }
 
@@ -43,6 +45,13 @@ std::vector<float> sigmas(const AllRows& rows) {
   std::vector<float> out;
   for (const RowSpread& spread : rows.spread) out.push_back(static_cast<float>(spread.sigma));
   return out;
+}
+
+/// "" if none is.
+std::string zero_warning(const std::string& name, std::int64_t zeros, const std::string& than) {
+  if (zeros == 0) return "";
+  return counted(zeros, "value") + " of " + name + (zeros == 1 ? " is" : " are") + " exactly 0 where " +
+         than + " is below -0.001: zero-filled?";
 }
 
 }  // namespace
@@ -101,6 +110,33 @@ std::vector<PairReport> pairs_of(const Case& run, const Inputs& inputs, const Al
       if (report.metrics && metric.framework == run.config.metric_names)
         report.framework_metrics.emplace_back(metric.name, metric.value(*report.metrics));
     out.push_back(std::move(report));
+  }
+  return out;
+}
+
+std::vector<std::string> zero_warnings(const Case& run, const Inputs& inputs, const AllRows& rows) {
+  std::vector<std::string> out;
+  std::set<std::string> warned;
+  const auto look = [&](const std::string& name, std::span<const float> values, const std::string& than,
+                        std::span<const float> other) {
+    if (warned.contains(name)) return;
+    const std::string warning = zero_warning(name, zeros_among(values, other, rows.logp_rows), than);
+    if (warning.empty()) return;
+    warned.insert(name);
+    out.push_back(warning);
+  };
+  if (run.has_logits()) {
+    for (std::size_t i = 0; i < run.roles.recorded.size(); ++i)
+      if (run.roles.recorded[i].kind == RecordedKind::logp)
+        look(run.roles.recorded[i].name, inputs.recorded[i], "the oracle", rows.oracle.logp);
+    return out;
+  }
+  for (const Pair& pair : run.pairs) {
+    if (pair.kind != RecordedKind::logp) continue;
+    const std::span<const float> a = column(run, inputs, rows, pair.a, Quantity::logp);
+    const std::span<const float> b = column(run, inputs, rows, pair.b, Quantity::logp);
+    look(pair.a, a, pair.b, b);
+    look(pair.b, b, pair.a, a);
   }
   return out;
 }

@@ -19,17 +19,6 @@ namespace {
 constexpr float nan32 = std::numeric_limits<float>::quiet_NaN();
 constexpr std::array shard_degrees{2, 4, 8};
 
-/// LSE of what the variant's own truncation keeps of a row; `values` after the temperature.
-double lse_of_kept(std::span<const float> values, const Truncation& truncation) {
-  const KeptThreshold threshold = kept_threshold(values, truncation);
-  const float max = *std::max_element(values.begin(), values.end());
-  double sum = 0;
-  for (std::size_t v = 0; v < values.size(); ++v)
-    if (threshold.keeps(values[v], static_cast<std::int64_t>(v)))
-      sum += std::exp(static_cast<double>(values[v]) - static_cast<double>(max));
-  return static_cast<double>(max) + std::log(sum);
-}
-
 /// What one rank finds in its rows, in their order.
 struct Findings {
   struct OfVariant {
@@ -120,7 +109,7 @@ class Surveyor {
     std::vector<float> values(static_cast<std::size_t>(run_.vocab));
     for (std::int64_t r = 0; r < chunk.count; ++r) {
       cpu::read_values(rule, chunk.host + r * chunk.pitch * element(), run_.vocab, values.data());
-      out.lse.push_back(lse_of_kept(values, way.truncation));
+      out.lse.push_back(kept_lse(values, way.truncation));
     }
   }
 

@@ -98,16 +98,6 @@ std::size_t best_beside(Sampled few, const std::vector<Variant>& ways) {
 
 }  // namespace
 
-double kept_lse(std::span<const float> values, const Truncation& truncation) {
-  const KeptThreshold threshold = truncation.is_off() ? KeptThreshold{} : kept_threshold(values, truncation);
-  double max = -HUGE_VAL, sum = 0;
-  for (const float value : values) max = std::fmax(max, static_cast<double>(value));
-  for (std::size_t v = 0; v < values.size(); ++v)
-    if (threshold.keeps(values[v], static_cast<std::int64_t>(v)))
-      sum += std::exp(static_cast<double>(values[v]) - max);
-  return max + std::log(sum);
-}
-
 std::optional<double> temperature_beside(std::span<const SampleRow> samples, const Survey& survey,
                                          std::span<const float> recorded) {
   if (samples.empty()) return std::nullopt;

@@ -10,9 +10,6 @@
 
 namespace drift::hypothesis {
 
-/// LSE of what a truncation keeps of `values`, fp64.
-double kept_lse(std::span<const float> values, const Truncation& truncation);
-
 /// Of the numbers that people choose (multiples of 0.05, top-k 50, top-p 0.9, ...) the one under which, with
 /// one option of another axis, the sampled rows come out; empty: none.
 std::optional<double> temperature_beside(std::span<const SampleRow> samples, const Survey& survey,

@@ -117,7 +117,7 @@ struct FitRow {
 };
 
 bool comes_out(const FitRow& row, const Truncation& truncation, Dtype lattice) {
-  const double lse = hypothesis::kept_lse(row.x, truncation), logp = row.target - lse;
+  const double lse = kept_lse(row.x, truncation), logp = row.target - lse;
   const double tolerance = hypothesis::tolerance_of(row.target, lse, logp);
   const auto to = [lattice](double v) {
     return static_cast<double>(rounded_to(lattice, static_cast<float>(v)));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -132,6 +133,16 @@ KeptThreshold kept_threshold(std::span<const float> values, const Truncation& tr
       std::count_if(values.begin(), values.end(), [&](float x) { return x >= out.value; }));
   if (truncation.top_p < 1) cut_by_mass(values, max, truncation.top_p, out);
   return out;
+}
+
+double kept_lse(std::span<const float> values, const Truncation& truncation) {
+  const KeptThreshold threshold = truncation.is_off() ? KeptThreshold{} : kept_threshold(values, truncation);
+  double max = -std::numeric_limits<double>::infinity(), sum = 0;
+  for (const float value : values) max = std::fmax(max, static_cast<double>(value));
+  for (std::size_t v = 0; v < values.size(); ++v)
+    if (threshold.keeps(values[v], static_cast<std::int64_t>(v)))
+      sum += std::exp(static_cast<double>(values[v]) - max);
+  return max + std::log(sum);
 }
 
 void drop_below(const KeptThreshold& threshold, const ValueRule& rule, std::int64_t first_column,

@@ -6,8 +6,8 @@
 // Values are those after the temperature; p_v is the softmax over what the steps before have left. In this
 // order:
 //   min-p   keeps p_v >= min_p * p_max, that is x_v >= x_max + log(min_p) in fp64, where a distance of up to
-//           2^-20 counts as none (an exact quarter is meant to be one, and fp32 softmaxes round) and marks the
-//           row at_boundary; never drops the maximum.
+//           2^-20 counts as none (an exact quarter is meant to be one, and fp32 softmaxes round) and marks
+//           the row at_boundary; never drops the maximum.
 //   top-k   keeps what is at least the k-th largest value left: ties at that value all stay, so more than k
 //   may. top-p   Rank what is left by value, ties by column, the higher column first. A column stays if the
 //   mass ranked above it is below
@@ -57,6 +57,9 @@ struct KeptThreshold {
 /// platform. O(V) and a heap: O(log k) for a value that enters the k largest so far, O(log V) for every
 /// column that top-p keeps. Throws Fault::input above 2^31 - 1 columns.
 KeptThreshold kept_threshold(std::span<const float> values, const Truncation& truncation);
+
+/// LSE of what is kept of `values` (as above), fp64 with the C library's exp and log; NaN without values.
+double kept_lse(std::span<const float> values, const Truncation& truncation);
 
 /// Write -inf over the stored values of the columns of `row` (columns first_column, first_column + 1, ... of
 /// the padded vocabulary, as stored, at any address) that the threshold does not keep. Columns >= vocab are

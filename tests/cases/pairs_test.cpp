@@ -350,4 +350,23 @@ TEST_CASE("pairs: two reports of pairs can be compared", "[pairs]") {
   CHECK(drift_audit({"compare", before.folder, after.folder}).exit_code == 1);
 }
 
+TEST_CASE("H19: zeros that nobody filled are named, all of them, against the oracle and in pairs",
+          "[pairs]") {
+  CaseFolder folder;
+  std::vector<float> logits;
+  for (int r = 0; r < 40; ++r) logits.insert(logits.end(), {0, 1, 2, 3});
+  TinyDump dump;
+  dump.f32("logits", {40, 4}, logits).i64("targets", {40}, std::vector<std::int64_t>(40, 1));
+  dump.f32("rollout_logprobs", {40}, std::vector<float>(40, 0));
+  const Audit audit = folder.run(dump, 1, 1, {"--worst", "2"});
+  INFO(audit.ran.all());
+  CHECK(audit.ran.out.find(
+            "40 values of rollout_logprobs are exactly 0 where the oracle is below -0.001: zero-filled?") !=
+        std::string::npos);
+  TinyDump pair;
+  pair.f32("log_probs", {3}, {-1, -2, -3}).f32("rollout_logprobs", {3}, {-1, 0, -3});
+  CHECK(folder.run(pair, 1).ran.out.find(
+            "1 value of rollout_logprobs is exactly 0 where log_probs is below") != std::string::npos);
+}
+
 }  // namespace drift
